@@ -1,4 +1,4 @@
-"""A real RabbitMQ cluster driven through a scenario: its nodes, links and clients, and what it did.
+"""Drive a real RabbitMQ cluster through a scenario: nodes, links, clients and the outcome.
 
-Start with `real`, then `drive` and the table `actions.ACTIONS`. `recordings` are what real clusters did, kept.
+Start with `real`, then `drive` and the table `actions.ACTIONS`. `recordings` keeps outcomes of real clusters.
 """

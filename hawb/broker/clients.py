@@ -1,8 +1,8 @@
-"""The clients of a scenario on a real cluster: what they do, what they were told, and what they hold.
+"""The clients of a scenario on a real cluster: their operations, the answers of RabbitMQ, and the messages they hold.
 
-As the contract has it: one connection for each (connection name, node, virtual host), on it one channel per publish
-mode, one per consumer or holder, and a throwaway channel for everything that may be refused. A message carries its
-number for each queue in a header, since a queue numbers what is published to it.
+As the contract says: one connection for each (connection name, node, virtual host), on it one channel per publish mode,
+one per consumer or holder, and a temporary channel for each request that may be refused. A message has its number for
+each queue in a header, since a queue numbers the messages published to it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from hawb.scenario import verbs
 
 UNNUMBERED = 0
 DRAIN_S = 20
-"""How long all messages of a queue may take to come; messages that expire meanwhile never come."""
+"""The time limit to read all messages of a queue, in seconds; messages that expire meanwhile never arrive."""
 MOST_PREFETCH = 0xFFFF
-"""The largest prefetch that AMQP can write."""
+"""The largest prefetch that AMQP can express."""
 AT_ONCE = 200
-"""Messages written to a socket before other clients get a turn."""
+"""The number of messages written to a socket before other clients get a turn."""
 
 
 @dataclass
 class Account:
-    """The messages of a queue's name by what its publishers and consumers sent and heard."""
+    """The messages of a queue's name, by the requests and answers of its publishers and consumers."""
 
     published: int = 0
     confirmed: set[int] = field(default_factory=set)
@@ -47,8 +47,11 @@ class Account:
 
 @dataclass
 class Subscriber:
-    """A consumer, or the holder of a get. `held` are (delivery tag, number), oldest first; `cancel_notify` is whether
-    RabbitMQ tells the client when its subscription ends."""
+    """A consumer, or the holder of a get.
+
+    `held` has (delivery tag, number), oldest first; `cancel_notify` is True if RabbitMQ notifies the client when its
+    subscription ends.
+    """
 
     name: str
     queue: str
@@ -65,7 +68,7 @@ class Subscriber:
 
 
 class Clients:
-    """All clients; every method but the constructor runs in the loop that it was given."""
+    """All clients. Every method but the constructor runs in the loop passed to it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, hosts: dict[str, str]):
         self._loop, self._hosts = loop, hosts
@@ -80,25 +83,28 @@ class Clients:
 
     @property
     def unconfirmed(self) -> Counter[str]:
-        """How many messages, by queue, wait for a confirm on a channel that is open; without steady publishers'."""
+        """Return the number of messages, by queue, that wait for a confirm on an open channel.
+
+        Those of steady publishers are left out.
+        """
         waiting = (channel.pending.values() for channel in self._publishing.values() if channel.channel.open)
         return Counter(queue for pending in waiting for numbers in pending for queue in numbers)
 
     @property
     def steady(self) -> bool:
-        """Whether a client with a rate goes on."""
+        """Return True if a client with a rate is active."""
         return bool(self._beats)
 
     @property
     def traffic(self) -> tuple:
-        """A value that changes whenever a client hears something, unless that goes on for ever."""
+        """Return a value that changes with each delivery or answer; with steady clients only the consumers' states."""
         if self.steady:
             return tuple(subscriber.state for subscriber in self.subscribers.values())
         heard = [(len(s.received), len(s.held), s.state) for s in self.subscribers.values()]
         return self.unconfirmed, tuple(heard)
 
     async def connection(self, name: str, node: str, vhost: str, cancel_notify: bool = True) -> Connection:
-        """The connection of that name, opened where it is not. Raises Refused."""
+        """Return the connection of that name; open it if needed. Raise Refused."""
         key = name, node, vhost, cancel_notify
         if key not in self._connections or not self._connections[key].open:
             connection = Connection(self._loop)
@@ -107,16 +113,19 @@ class Clients:
         return self._connections[key]
 
     def node_lost(self, node: str) -> None:
-        """A node's host has lost its power: its clients hear nothing, and reconnect elsewhere at their next step."""
+        """Drop the connections to a node whose host has lost its power.
+
+        Its clients reconnect elsewhere at their next step.
+        """
         for key, connection in list(self._connections.items()):
             if key[1] == node:
                 connection.drop()
                 del self._connections[key]
 
-    # --- what may be refused goes over a channel of its own ---
+    # --- requests that may be refused: each on its own channel ---
 
     async def declare(self, verb: verbs.Declare, node: str) -> None:
-        """queue.declare"""
+        """Call queue.declare. Raise Refused."""
         vhost, name = split_queue(verb.queue)
         connection = await self.connection(verb.connection, node, vhost)
         await self._aside(
@@ -128,18 +137,18 @@ class Clients:
             self.streams.add(join_queue(vhost, name))
 
     async def delete(self, verb: verbs.Delete, node: str) -> None:
-        """queue.delete"""
+        """Call queue.delete. Raise Refused."""
         vhost, name = split_queue(verb.queue)
         connection = await self.connection("default", node, vhost)
         await self._aside(connection, "queue_delete", name, if_unused=verb.if_unused, if_empty=verb.if_empty)
 
     async def purge(self, verb: verbs.Purge, node: str) -> None:
-        """queue.purge"""
+        """Call queue.purge. Raise Refused."""
         vhost, name = split_queue(verb.queue)
         await self._aside(await self.connection("default", node, vhost), "queue_purge", name)
 
     async def bind(self, verb: verbs.Bind, node: str) -> None:
-        """queue.bind, to an exchange that is made where there is none."""
+        """Call queue.bind. Declare the exchange first. Raise Refused."""
         vhost, name = split_queue(verb.queue)
         connection = await self.connection("default", node, vhost)
         await self._aside(connection, "exchange_declare", verb.exchange, "direct", durable=True)
@@ -154,7 +163,7 @@ class Clients:
     # --- publishing ---
 
     async def publish(self, verb: verbs.Publish, node: str) -> None:
-        """basic.publish of every message; with transactions, until they are committed."""
+        """Call basic.publish for every message; with transactions, also commit them."""
         targets = [join_queue(*split_queue(queue)) for queue in verb.targets]
         vhost = split_queue(targets[0])[0]
         names = [split_queue(queue)[1] for queue in targets]
@@ -171,7 +180,7 @@ class Clients:
             for numbers in written:
                 self._book_answer(numbers, "confirmed")
         elif verb.mode == "plain":
-            # The channel answers once it has routed what came before.
+            # The channel answers after it has routed the messages before.
             await channel.channel.call("flow", True)
 
     async def _publisher(self, connection: Connection, mode: str) -> Publishing:
@@ -182,7 +191,7 @@ class Clients:
         return found
 
     async def publisher(self, verb: verbs.Publisher, node: str, began_s: float) -> None:
-        """Starts a steady publisher; one that was closed continues with its counts. Raises Refused."""
+        """Start a steady publisher; one that was closed continues with its counts. Raise Refused."""
         known = self.publishers.get(verb.name)
         if known is not None and known.open:
             raise Refused(None, f"there is a publisher '{verb.name}' already")
@@ -196,7 +205,7 @@ class Clients:
         self._steadily(beat(publisher.clock, lambda: publisher.open, publisher.publish))
 
     def _steadily(self, beats: Coroutine) -> None:
-        """Lets a client act at its beats, beside all else."""
+        """Run a client's ticks as a task of its own."""
         task = self._loop.create_task(beats)
         self._beats.add(task)
         task.add_done_callback(self._beats.discard)
@@ -215,8 +224,10 @@ class Clients:
     # --- consuming ---
 
     async def consume(self, verb: verbs.Consume, node: str, began_s: float) -> None:
-        """basic.consume on a channel of the consumer's own; a cancelled consumer uses its former channel. With a rate
-        it acknowledges by itself. Raises Refused."""
+        """Call basic.consume on the consumer's own channel. Raise Refused.
+
+        A cancelled consumer uses its former channel. A consumer with a rate acknowledges at it.
+        """
         known = self.subscribers.get(verb.consumer)
         if known is not None and known.state == "active" and known.channel.open:
             raise Refused(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{verb.consumer}'")
@@ -238,7 +249,7 @@ class Clients:
             self._steadily(beat(Clock(began_s, verb.rate), lambda: channel.open, acknowledge))
 
     async def _subscriber(self, verb: verbs.Consume, node: str) -> Subscriber:
-        """A consumer with its channel, not yet subscribed."""
+        """Return a consumer with its channel, not yet subscribed."""
         vhost, name = split_queue(verb.queue)
         connection = await self.connection(verb.connection, node, vhost, verb.cancel_notify)
         channel = await connection.channel()
@@ -251,7 +262,7 @@ class Clients:
         return subscriber
 
     async def get(self, verb: verbs.Get, node: str) -> None:
-        """basic.get of `count` messages, or as many as there are."""
+        """Call basic.get for `count` messages, or as many as there are."""
         vhost, name = split_queue(verb.queue)
         connection = await self.connection("default", node, vhost)
         holder = verb.consumer or "default"
@@ -279,7 +290,7 @@ class Clients:
             subscriber.held.append((method.delivery_tag, number))
 
     async def answer(self, name: str, count: int | str, verdict: str) -> None:
-        """basic.ack or basic.nack of what a consumer has, oldest delivery first. Raises Refused."""
+        """Call basic.ack or basic.nack for the oldest deliveries of a consumer. Raise Refused."""
         if name not in self.subscribers:
             raise Refused(None, f"there is no consumer '{name}'")
         subscriber = self.subscribers[name]
@@ -289,11 +300,11 @@ class Clients:
 
     async def _answer(self, subscriber: Subscriber, count: int, verdict: str) -> None:
         if self._write(subscriber, count, verdict):
-            # The channel answers once it has passed on what came before.
+            # The channel answers after it has passed on the answers before.
             await subscriber.channel.call("flow", True)
 
     def _write(self, subscriber: Subscriber, count: int, verdict: str) -> bool:
-        """Writes the answers to the oldest `count` messages that a consumer has; returns whether there are any."""
+        """Write the answers to the oldest `count` messages of a consumer. Return True if there are any."""
         answered, subscriber.held = subscriber.held[:count], subscriber.held[count:]
         for tag, number in answered:
             if verdict == "ack":
@@ -304,7 +315,7 @@ class Clients:
         return bool(answered)
 
     async def cancel(self, name: str) -> None:
-        """basic.cancel; the consumer keeps what it holds. Raises Refused."""
+        """Call basic.cancel; the consumer keeps its deliveries. Raise Refused."""
         subscriber = self.subscribers.get(name)
         if subscriber is None or subscriber.state != "active":
             raise Refused(None, f"there is no active consumer '{name}'")
@@ -312,8 +323,11 @@ class Clients:
         subscriber.state = "cancelled"
 
     async def close(self, name: str, now_s: float) -> None:
-        """Closes a consumer's channel, a steady publisher after all that was due by now, or else all connections of
-        that name. Closing again is no error, but for a connection that had no consumers. Raises Refused."""
+        """Close a consumer's channel, a steady publisher, or else all connections of that name.
+
+        A publisher first sends all messages due by now. Closing again is no error, except for a connection that had no
+        consumers. Raise Refused.
+        """
         if name in self.subscribers:
             await self.subscribers[name].channel.close()
             return
@@ -330,13 +344,13 @@ class Clients:
             await connection.close()
 
     async def close_all(self, spared: Callable[[str], bool] = lambda _: False) -> None:
-        """Closes every connection but those whose name is spared."""
+        """Close every connection except those with a spared name."""
         for key, connection in list(self._connections.items()):
             if not spared(key[0]):
                 await connection.close()
 
     async def drain(self, queue: str, node: str) -> list[tuple[int, bool]]:
-        """(number, redelivered) of all messages that a queue delivers; they go back to it."""
+        """Return (number, redelivered) of all messages that a queue delivers; they are requeued."""
         vhost, name = split_queue(queue)
         connection = await self.connection("hawb-drain", node, vhost)
         channel = await connection.channel()
@@ -365,24 +379,23 @@ class Clients:
 
 
 def number_of(properties: pika.BasicProperties, queue: str) -> int:
-    """The number that a message has in a queue; UNNUMBERED if no client published it there, but it came as a dead
-    letter."""
+    """Return the number of a message in a queue; UNNUMBERED for a dead letter, which no client published there."""
     headers = properties.headers or {}
     return UNNUMBERED if "x-death" in headers else (headers.get(HEADER) or {}).get(queue, UNNUMBERED)
 
 
 def closed(subscriber: Subscriber) -> None:
-    """Notes that a subscriber's channel is gone, and with it the messages that it held."""
+    """Record that a subscriber's channel is closed, and its deliveries requeued."""
     subscriber.state, subscriber.held = "closed", []
 
 
 def cancelled(subscriber: Subscriber) -> None:
-    """Notes that RabbitMQ has told a subscriber that its subscription ended."""
+    """Record that RabbitMQ has cancelled a subscriber."""
     subscriber.state, subscriber.cancel_notified = "cancelled", True
 
 
 def in_order(numbers: Iterable[int]) -> list[list[int]]:
-    """Numbers in their order, as runs [first, last]."""
+    """Return numbers in their order, as runs [first, last]."""
     found: list[list[int]] = []
     for number in numbers:
         if found and found[-1][1] + 1 == number:
@@ -393,5 +406,5 @@ def in_order(numbers: Iterable[int]) -> list[list[int]]:
 
 
 def as_set(numbers: Iterable[int]) -> Runs:
-    """Numbers as sorted runs."""
+    """Return numbers as sorted runs."""
     return runs.normal((number, number) for number in numbers)

@@ -1,7 +1,7 @@
-"""A real cluster for one scenario: copied from a joined, empty one, booted, asked, and taken away again.
+"""A real cluster for one scenario: copied from a joined, empty one, booted, queried, and removed again.
 
-Joining nodes takes longer than booting them, so the first cluster of each size is kept as a template: every later one
-starts from its stopped data directories. Clusters are waited for until they reach a state, never for a time.
+To join nodes takes longer than to boot them, so the first cluster of each size is kept as a template: every later one
+starts from its stopped data directories. hawb waits until clusters reach a state, never for a fixed time.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.document import Cluster
 
 BOOT_S = 180
-"""How long a node may take to boot, or to stop, on a loaded machine."""
+"""The time limit for a node to boot, or to stop, on a loaded machine, in seconds."""
 STUCK_S = 5
-"""How long nothing may change before a node that loads its tables counts as waiting for another one."""
+"""The time without changes after which a node that loads its tables counts as waiting for another one, in seconds."""
 POLL_S = 0.1
 KHEPRI = Atom("rabbitmq_metadata")
 """The name of Khepri's members."""
 JOINING = {False: ("rabbit_mnesia", "join_cluster"), True: ("rabbit_db_cluster", "join")}
-"""What joins a node, by whether the release keeps its metadata in Khepri."""
+"""The function that joins a node, by whether the release keeps its metadata in Khepri."""
 
 
 def lacking() -> list[str]:
-    """What this machine lacks to run a cluster of any release, each with what helps; empty if it lacks nothing."""
+    """Return what this machine lacks to run a cluster of any release, each with a remedy."""
     lacks = [
         f"{command} (apt-get install --no-install-recommends {package})"
         for command, package in (("ip", "iproute2"), ("iptables", "iptables"))
@@ -50,7 +50,7 @@ def lacking() -> list[str]:
 
 
 class Bench:
-    """Where clusters run one after the other: a temporary directory with their cookie and their templates."""
+    """The place where clusters run one after the other: a temporary directory with their cookie and their templates."""
 
     def __enter__(self) -> Bench:
         if lacks := lacking():
@@ -72,10 +72,10 @@ class Bench:
 
     @contextlib.contextmanager
     def cluster(self, names: tuple[str, ...], entry: Cluster, harmless: bool = False) -> Iterator[BrokerCluster]:
-        """A booted, empty cluster of `entry`'s nodes; `names` are all that the scenario knows.
+        """Yield a booted, empty cluster of `entry`'s nodes; `names` are all nodes that the scenario knows.
 
-        After a `harmless` scenario, in which nothing happens to nodes and links, the cluster stays up for the next one
-        with the same settings and is only emptied.
+        After a `harmless` scenario, which does nothing to nodes and links, the cluster stays up for the next one with
+        the same settings and is only emptied.
         """
         kept, self._kept = self._kept, None
         wanted = names, entry
@@ -92,7 +92,7 @@ class Bench:
 
     @contextlib.contextmanager
     def _booted(self, names: tuple[str, ...], entry: Cluster) -> Iterator[BrokerCluster]:
-        """A fresh cluster, from the template of its size."""
+        """Yield a fresh cluster, from the template of its size."""
         ranked = sorted(names)
         members = sorted(ranked.index(name) + 1 for name in entry.nodes)
         template = self.path / "-".join(map(str, ("template", entry.version, *members)))
@@ -102,9 +102,9 @@ class Bench:
         with running_cluster(self.path, names, entry) as cluster:
             for number in members:
                 shutil.copytree(template / str(number), cluster.numbered(number).data, dirs_exist_ok=True)
-            # A node mirrors in the order in which it knows the others: who came last first. Booted from the last one
-            # on, three nodes know each other in the order of their names. With Khepri, which knows no mirrors, a node
-            # that boots first waits for a majority.
+            # A node mirrors in the order in which it knows other nodes: the last to come first. Booted from the last
+            # one on, three nodes know each other in the order of their names. With Khepri, which has no mirrors, a
+            # node that boots first waits for a majority.
             at_once = len(members) == 2 or cluster.profile.khepri
             together = [members] if at_once else [[number] for number in reversed(members)]
             for numbers in together:
@@ -124,7 +124,10 @@ class Kept(NamedTuple):
 
 @contextlib.contextmanager
 def running_cluster(home: Path, names: tuple[str, ...], entry: Cluster) -> Iterator[BrokerCluster]:
-    """The network, the control node and the nodes, none booted yet; all are removed afterwards, whatever happens."""
+    """Yield the network, the control node and the nodes, none booted yet.
+
+    Remove all of them afterwards, also after an error.
+    """
     release = roots.release(entry.version)
     network = Network(len(names))
     directory = Path(tempfile.mkdtemp(prefix="cluster-", dir=home))
@@ -141,7 +144,7 @@ def running_cluster(home: Path, names: tuple[str, ...], entry: Cluster) -> Itera
 
 
 class BrokerCluster:
-    """The nodes of a scenario, their network, and the control node beside them."""
+    """The nodes of a scenario, their network, and the control node."""
 
     def __init__(
         self,
@@ -167,44 +170,45 @@ class BrokerCluster:
 
     @property
     def profile(self) -> Profile:
-        """What the release's rules are."""
+        """Return the rules profile of the release."""
         return PROFILES[self.entry.version]
 
     def numbered(self, number: int) -> BrokerNode:
-        """A node by its number."""
+        """Return a node by its number."""
         return next(node for node in self.nodes.values() if node.number == number)
 
     def ask(self, node: BrokerNode, module: str, function: str, *arguments: Any, timeout_s: float = 10) -> Any:
-        """The value of a function on a node. Raises CallFailed."""
+        """Return the value of a function on a node. Raise CallFailed."""
         return self.control.call(node.erlang, module, function, *arguments, timeout_s=timeout_s)
 
     def empty(self) -> None:
-        """Removes all that a scenario has made: its virtual hosts, with their queues and policies. Raises
-        CallFailed."""
+        """Remove all virtual hosts, with their queues and policies, and add an empty /. Raise CallFailed."""
         node = self.running()[0]
         for vhost in self.ask(node, "rabbit_vhost", "list_names"):
             self.ask(node, "rabbit_vhost", "delete", vhost, "hawb", timeout_s=BOOT_S)
         self.add_vhost("/")
 
     def add_vhost(self, name: str) -> None:
-        """Makes a virtual host that clients may use. Raises CallFailed."""
+        """Add a virtual host that clients may use. Raise CallFailed."""
         node = self.running()[0]
         self.ask(node, "rabbit_vhost", "add", name, "hawb", timeout_s=BOOT_S)
         everything = ".*", ".*", ".*"
         self.ask(node, "rabbit_auth_backend_internal", "set_permissions", "guest", name, *everything, "hawb")
 
     def versions(self) -> dict[str, str]:
-        """The versions of the broker and of its Erlang. Raises CallFailed."""
+        """Return the versions of the broker and of its Erlang. Raise CallFailed."""
         functions = {"rabbitmq": "version", "erlang": "otp_release"}
         return {name: self.ask(self.running()[0], "rabbit_misc", function) for name, function in functions.items()}
 
     def running(self) -> list[BrokerNode]:
-        """The nodes whose broker runs, in the file's order."""
+        """Return the nodes whose broker runs, in the file's order."""
         return [node for node in self.nodes.values() if self.is_running(node)]
 
     def state(self, node: BrokerNode) -> str:
-        """running, down, paused (by partition handling), waiting (for another node's tables, or for a majority of
-        Khepri's members) or booting."""
+        """Return a node's state: running, down, paused, waiting or booting.
+
+        Paused is by partition handling; waiting is for another node's tables, or for a majority of Khepri's members.
+        """
         if not node.alive:
             return "down"
         with contextlib.suppress(CallFailed):
@@ -215,7 +219,7 @@ class BrokerCluster:
         return "waiting" if WAITS in node.log_since_boot() or self._lacks_leader(node) else "booting"
 
     def _lacks_leader(self, node: BrokerNode) -> bool:
-        """Whether a node's member of Khepri runs and knows no leader."""
+        """Return True if a node's member of Khepri runs and knows no leader."""
         if not self.profile.khepri:
             return False
         with contextlib.suppress(CallFailed):
@@ -224,8 +228,11 @@ class BrokerCluster:
         return False
 
     def is_running(self, node: BrokerNode) -> bool:
-        """Whether a node's broker runs. A node that has booted and was not stopped since is asked again while it does
-        not answer: on a loaded machine it may be too busy. Raises CannotPlay if it never answers."""
+        """Return True if a node's broker runs.
+
+        A node that has booted and was not stopped since is asked again while it does not answer: on a loaded machine it
+        may be too busy. Raise CannotPlay if it never answers.
+        """
         end = time.monotonic() + BOOT_S
         while self.state(node) != "running":
             if not (node.alive and node.has_booted):
@@ -236,7 +243,7 @@ class BrokerCluster:
         return True
 
     def boot(self, nodes: Iterable[BrokerNode]) -> None:
-        """Boots nodes side by side and waits until each runs, has ended or waits for another."""
+        """Boot nodes in parallel and wait until each runs, has ended or waits for another."""
         nodes = [node for node in nodes if not node.alive]
         for node in nodes:
             self.network.mend(node.number)
@@ -244,8 +251,10 @@ class BrokerCluster:
         self.wait_booted(nodes)
 
     def wait_booted(self, nodes: Iterable[BrokerNode]) -> None:
-        """Waits until each node runs, has ended, or waits for another while nothing changes. Raises CannotPlay for a
-        node that does none of these: a real node that hangs says nothing of the rules."""
+        """Wait until each node runs, has ended, or waits for another while nothing changes.
+
+        Raise CannotPlay for a node that does none of these: a real node that hangs is no evidence about the rules.
+        """
         nodes, states, since = list(nodes), None, time.monotonic()
         end = since + BOOT_S
         while time.monotonic() < end:
@@ -259,8 +268,10 @@ class BrokerCluster:
         raise CannotPlay(f"nodes did not boot within {BOOT_S} s: {states}")
 
     def _state_at_boot(self, node: BrokerNode) -> str:
-        """The state of a node, which counts as booting until both Erlang and the broker have booted: a node of 4.0.5
-        whose broker is stopped in between ends with a crash."""
+        """Return the state of a node, which counts as booting until both Erlang and the broker have booted.
+
+        A node of 4.0.5 whose broker is stopped in between ends with a crash.
+        """
         state = self.state(node)
         if state == "running":
             with contextlib.suppress(CallFailed):
@@ -268,8 +279,10 @@ class BrokerCluster:
         return state
 
     def lead_store(self, node: BrokerNode) -> None:
-        """Has a node lead the metadata store (Khepri), as the first one does in the model: who is elected at boot is
-        luck. Raises CannotPlay if it does not come to lead."""
+        """Make a node the leader of the metadata store (Khepri), as the first one is in the model.
+
+        The election at boot is random. Raise CannotPlay if the node does not become leader.
+        """
         end, wanted = time.monotonic() + BOOT_S, [KHEPRI, node.erlang]
         while (leader := self.ask(node, "ra_leaderboard", "lookup_leader", KHEPRI)) != wanted:
             if time.monotonic() > end:
@@ -280,8 +293,10 @@ class BrokerCluster:
             time.sleep(POLL_S)
 
     def stop(self, nodes: Iterable[BrokerNode]) -> None:
-        """`rabbitmqctl stop`: the broker stops in order, then its process ends. Raises CallFailed for a node that does
-        not answer, and CannotPlay for one that hangs."""
+        """Stop nodes as `rabbitmqctl stop` does: the broker stops in order, then its process ends.
+
+        Raise CallFailed for a node that does not answer, and CannotPlay for one that hangs.
+        """
         nodes = [node for node in nodes if node.alive]
         for node in nodes:
             self.control.cast(node.erlang, "rabbit", "stop_and_halt")
@@ -292,7 +307,10 @@ class BrokerCluster:
                 raise CannotPlay(f"{node.name} did not stop within {BOOT_S} s") from None
 
     def join(self, node: BrokerNode, member: BrokerNode) -> Any:
-        """`rabbitmqctl stop_app`, `join_cluster` and `start_app` of a running node; returns join_cluster's answer."""
+        """Call `rabbitmqctl stop_app`, `join_cluster` and `start_app` for a running node.
+
+        Return join_cluster's answer.
+        """
         self.ask(node, "rabbit", "stop", timeout_s=BOOT_S)
         answer = self.ask_to_join(node, member)
         if answer == "ok":
@@ -300,12 +318,12 @@ class BrokerCluster:
         return answer
 
     def ask_to_join(self, node: BrokerNode, member: BrokerNode) -> Any:
-        """`rabbitmqctl join_cluster`; returns its answer."""
+        """Call `rabbitmqctl join_cluster`. Return its answer."""
         module, function = JOINING[self.profile.khepri]
         return self.ask(node, module, function, Atom(member.erlang), Atom("disc"), timeout_s=BOOT_S)
 
     def found(self, members: list[int], template: Path) -> None:
-        """Makes one empty cluster of nodes and keeps its stopped data directories."""
+        """Make one empty cluster of nodes, and keep its stopped data directories in `template`."""
         nodes = [self.numbered(number) for number in members]
         self.boot(nodes)
         for node in nodes[1:]:

@@ -1,7 +1,7 @@
-"""AMQP connections and channels as coroutines, on one thread that lives in the cluster's hub.
+"""AMQP connections and channels as coroutines, on one thread in the cluster's hub.
 
-pika's own blocking connection knows no deadline. Here every answer is awaited: it comes, or the channel or connection
-closes with RabbitMQ's code and text (`Refused`), or the caller stops waiting and may hear of it later.
+pika's own blocking connection has no deadlines. Here every answer is awaited: it comes, or the channel or connection
+closes with RabbitMQ's code and text (`Refused`), or the caller stops waiting and may get it later.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ encode_value = pika.data.encode_value
 
 
 def encode_double(pieces: list[bytes], value: Any) -> int:
-    """Writes a value of a table, also a float, which pika alone cannot; returns how many bytes it takes."""
+    """Encode a value of a table, also a float, which pika alone cannot. Return its number of bytes."""
     if not isinstance(value, float):
         return encode_value(pieces, value)
     pieces.append(struct.pack(">cd", b"d", value))
@@ -38,7 +38,7 @@ pika.data.encode_value = encode_double
 
 
 class Refused(Exception):  # noqa: N818 - named for what it says
-    """A refusal of RabbitMQ's, with its reply code; None where the connection broke."""
+    """RabbitMQ refused a request. `code` is its reply code; None if the connection broke."""
 
     def __init__(self, code: int | None, text: str):
         super().__init__(text)
@@ -54,23 +54,23 @@ class Loop:
         self._thread.start()
 
     def run(self, coroutine: Coroutine) -> Future:
-        """Starts a coroutine; returns the future of its value."""
+        """Start a coroutine. Return the future of its value."""
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
     def close(self) -> None:
-        """Ends the thread with all that it runs."""
+        """End the thread and all its coroutines."""
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(5)
 
     def _run(self, namespace: str) -> None:
         enter(namespace)
-        # Coroutines left when a scenario ends fail with its cluster, and nobody is there to hear of it.
+        # Coroutines left when a scenario ends fail with its cluster; their errors matter no more.
         self.loop.set_exception_handler(lambda _loop, _context: None)
         self.loop.run_forever()
 
 
 class Connection:
-    """One client's connection to a node and virtual host. `on_close` is called when it goes away."""
+    """One client's connection to a node and virtual host. `on_close` is called when it closes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop):
         self._loop = loop
@@ -80,11 +80,11 @@ class Connection:
 
     @property
     def open(self) -> bool:
-        """Whether it can be used."""
+        """Return True if the connection can be used."""
         return self._pika is not None and self._pika.is_open
 
     async def connect(self, host: str, vhost: str, name: str, cancel_notify: bool) -> None:
-        """Opens the connection; RabbitMQ lists it by that name. Raises Refused."""
+        """Open the connection; RabbitMQ lists it by `name`. Raise Refused."""
         opened = self._loop.create_future()
         told = {"capabilities": capabilities(cancel_notify), "connection_name": name}
         parameters = pika.ConnectionParameters(
@@ -101,7 +101,7 @@ class Connection:
         await opened
 
     async def channel(self) -> Channel:
-        """A new channel. Raises Refused."""
+        """Return a new channel. Raise Refused."""
         if not self.open:
             raise Refused(None, "the connection is closed")
         opened = self._loop.create_future()
@@ -113,7 +113,7 @@ class Connection:
         return channel
 
     async def close(self) -> None:
-        """Closes it in order."""
+        """Close the connection in order."""
         if not self.open:
             return
         closed = self._loop.create_future()
@@ -124,7 +124,7 @@ class Connection:
         await asyncio.wait([closed], timeout=CONNECT_S)
 
     def drop(self) -> None:
-        """Drops the connection without a word to the node, whose host has lost its power."""
+        """Drop the connection without a message to the node, whose host has lost its power."""
         self._closed(ConnectionError("the node's host has lost its power"))
 
     def _closed(self, reason: Exception) -> None:
@@ -135,7 +135,7 @@ class Connection:
 
 
 class Channel:
-    """A channel; `call` awaits an answer. `on_close` is called with RabbitMQ's reason when it goes away."""
+    """A channel; `call` awaits an answer. `on_close` is called with RabbitMQ's reason when it closes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, channel: pika.channel.Channel):
         self._loop = loop
@@ -147,15 +147,15 @@ class Channel:
 
     @property
     def open(self) -> bool:
-        """Whether it can be used."""
+        """Return True if the channel can be used."""
         return self._over is None and self.pika.is_open
 
     async def call(self, method: str, *arguments: Any, **fields: Any) -> Any:
-        """RabbitMQ's answer to a method of the channel. Raises Refused when the channel closes before."""
+        """Return RabbitMQ's answer to a method of the channel. Raise Refused if the channel closes before."""
         return await self._await(lambda answer: getattr(self.pika, method)(*arguments, callback=answer, **fields))
 
     async def get(self, queue: str) -> tuple[Basic.GetOk, pika.BasicProperties, bytes] | None:
-        """One message of a queue, to be acknowledged; None if it is empty. Raises Refused."""
+        """Return one message of a queue, to be acknowledged; None if it is empty. Raise Refused."""
 
         def ask(answer: Callable[[Any], None]) -> None:
             self.pika.add_callback(lambda _: answer(None), [Basic.GetEmpty], True)
@@ -164,7 +164,7 @@ class Channel:
         return await self._await(ask)
 
     async def close(self) -> None:
-        """Closes it in order."""
+        """Close the channel in order."""
         if self.open:
             closed = self._loop.create_future()
             self.on_close.append(lambda _: answer_future(closed, None))
@@ -173,12 +173,15 @@ class Channel:
             await asyncio.wait([closed], timeout=CONNECT_S)
 
     def forget_consumers(self) -> None:
-        """Lets pika close the channel at once. It would cancel the channel's consumers first, so that other consumers
-        get new messages before the held ones have come back."""
+        """Let pika close the channel at once.
+
+        It would cancel the channel's consumers first, so that other consumers get new messages before the held ones are
+        requeued.
+        """
         self.pika._consumers.clear()
 
     def closed(self, reason: Exception) -> None:
-        """Notes that the channel is gone, and tells everyone who waits for an answer why."""
+        """Record that the channel is closed, and fail all pending answers with the reason."""
         if self._over is None:
             self._over = refusal(reason)
             for future in list(self.waiting):
@@ -199,7 +202,7 @@ class Channel:
 
 
 def capabilities(cancel_notify: bool) -> dict[str, bool]:
-    """The capabilities that a client announces."""
+    """Return the capabilities that a client announces."""
     return {
         "authentication_failure_close": True,
         "basic.nack": True,
@@ -210,7 +213,7 @@ def capabilities(cancel_notify: bool) -> dict[str, bool]:
 
 
 def answer_future(future: asyncio.Future, answer: Any) -> None:
-    """Gives a future its answer, or its error; a second answer is ignored."""
+    """Set a future's result or error; a second answer is ignored."""
     if future.done():
         return
     if isinstance(answer, Exception):
@@ -220,7 +223,7 @@ def answer_future(future: asyncio.Future, answer: Any) -> None:
 
 
 def refusal(reason: Exception) -> Refused:
-    """A reason to close, as RabbitMQ worded it where it did."""
+    """Return a reason to close as Refused, in RabbitMQ's words if it has any."""
     if isinstance(reason, Refused):
         return reason
     code = getattr(reason, "reply_code", None)

@@ -18,19 +18,19 @@ SOURCE = Path(__file__).with_name("control.erl")
 
 
 class Atom(str):
-    """An Erlang atom, where a plain text is a binary."""
+    """An Erlang atom; a plain string is a binary."""
 
 
 class Raw(str):
-    """An Erlang term as it is written."""
+    """An Erlang term in source form."""
 
 
 class CallFailed(Exception):  # noqa: N818 - named for what it says
-    """A remote call that did not give a value."""
+    """A remote call that returned no value."""
 
 
 def term(value: Any) -> str:
-    """A value as Erlang writes it: maps with text keys as they are, lists, numbers, text as binaries."""
+    """Return a value in Erlang's syntax: lists, tuples and numbers as they are, text as binaries."""
     if isinstance(value, Raw):
         return str(value)
     if isinstance(value, Atom):
@@ -49,20 +49,22 @@ def term(value: Any) -> str:
 
 
 def reason_of(answer: Any) -> str | None:
-    """Why rabbitmqctl would end with an error; None if it would not."""
+    """Return the reason with which rabbitmqctl would end with an error; None if it would not."""
     if isinstance(answer, list) and answer and answer[0] in ("error_string", "error"):
         return text_of(answer[1] if len(answer) > 1 else answer[0])
     return "not_migrated" if isinstance(answer, list) and answer[:1] == ["not_migrated"] else None
 
 
 def text_of(reason: Any) -> str:
-    """A reason as text."""
+    """Return a reason as text."""
     return reason if isinstance(reason, str) else json.dumps(reason)
 
 
 def reasons_of_rows(rows: list[list]) -> list[str]:
-    """The reasons that `rabbitmq-queues grow` and `shrink` print for queues whose members did not change. A row is a
-    queue's name and {ok, members} or {error, members, reason}."""
+    """Return the reasons that `rabbitmq-queues grow` and `shrink` print for queues whose members did not change.
+
+    A row is a queue's name and {ok, members} or {error, members, reason}.
+    """
     return [text_of(result[-1]) for _, result in rows if result[0] == "error"]
 
 
@@ -87,18 +89,18 @@ class Control:
         threading.Thread(target=self._read, daemon=True).start()
 
     def call(self, node: str, module: str, function: str, *arguments: Any, timeout_s: float = 10) -> Any:
-        """The value of a call on a node. Raises CallFailed."""
+        """Return the value of a call on a node. Raise CallFailed."""
         milliseconds = int(timeout_s * 1000)
         what = ",".join(map(term, (Atom(node), Atom(module), Atom(function), list(arguments), milliseconds)))
         return self.evaluate(f"control:call({what})", timeout_s + 5)
 
     def cast(self, node: str, module: str, function: str, *arguments: Any) -> None:
-        """Has a node call a function, and waits for no answer."""
+        """Make a node call a function, without waiting for the answer."""
         what = ",".join(map(term, (Atom(node), Atom(module), Atom(function), list(arguments))))
         self.evaluate(f"erpc:cast({what})")
 
     def evaluate(self, expression: str, timeout_s: float = 15) -> Any:
-        """The value of an expression at the control node itself. Raises CallFailed."""
+        """Return the value of an expression on the control node itself. Raise CallFailed."""
         with self._lock:
             self._number += 1
             number = str(self._number)
@@ -113,7 +115,7 @@ class Control:
         return value
 
     def close(self) -> None:
-        """Ends the hidden node."""
+        """End the hidden node."""
         self._process.kill()
         self._process.wait()
 
@@ -128,5 +130,8 @@ class Control:
 
 
 def erlang_environment(home: Path) -> dict[str, str]:
-    """The environment variables that an Erlang node needs, and none of the user's own; the cookie lies in `home`."""
+    """Return the environment variables that an Erlang node needs, and none of the user's own.
+
+    The cookie is in `home`.
+    """
     return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"}

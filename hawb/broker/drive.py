@@ -1,9 +1,9 @@
-"""A scenario driven on a real cluster, step by step; what each verb does there is in `actions`.
+"""Drive a scenario on a real cluster, step by step; `actions` applies each verb.
 
 A step begins, as in the contract, when the cluster has settled after the step before, or at its time after the first
-one, in real seconds. Settled means here that nothing which can be asked changes any more (`Drive.settle`). Operations
-of clients and nodes run beside the drive, so that steps of one moment happen before anything reacts to them, and an
-answer that comes late is still an error of its own step.
+one, in real seconds. Settled means here that nothing that can be queried changes any more (`Drive.settle`). Operations
+of clients and nodes run in the background, so that steps of one moment happen before anything reacts to them, and a
+late answer is still an error of its own step.
 """
 
 from __future__ import annotations
@@ -30,49 +30,56 @@ from hawb.scenario.document import Step
 from hawb.scenario.forms import Verb
 
 QUIET_S = 0.6
-"""How long nothing may change before the cluster counts as settled."""
+"""The time without changes after which the cluster counts as settled, in seconds."""
 CALM_S = 0.25
 """The quiet time in a scenario that does nothing to nodes and links: reactions come at once there."""
 SLOW_S = 1.5
-"""The least quiet time on slow links, which take a while before they show that they have something to carry."""
+"""The least quiet time on slow links, on which traffic shows only after a while."""
 UNCONFIRMED_S = 2.0
 """The quiet time while publishers wait for confirms of classic queues: these come at once, or never."""
 UNANSWERED_S = 6.0
-"""The quiet time while publishers wait for confirms of a quorum queue: every 5 s its leader sends unanswered entries
-again (`quorum_tick_interval`)."""
+"""The quiet time while publishers wait for confirms of a quorum queue.
+
+Every 5 s its leader sends unanswered entries again (`quorum_tick_interval`).
+"""
 ROUNDS = 6
-"""How often a link's latency may pass between two things that can be seen, as in a transaction of Mnesia."""
+"""How often a link's latency may pass between two visible changes, as in a transaction of Mnesia."""
 HANGING_S = 90
 """The quiet time while an operation has no answer: RabbitMQ tries for a minute before it refuses one."""
 WORK_S = 120
-"""How long a queue may work before its cluster counts as settled all the same."""
+"""The time limit for a queue's work, in seconds; after it the cluster counts as settled anyway."""
 TAKEOVER_S = 20
-"""How long mirrors without a master, or a majority without a leader, are waited for, once: one of them takes over
-within seconds, or none ever does, as among members of a queue that was declared anew while one of them was down."""
+"""How long the drive waits, once, for mirrors without a master, or a majority without a leader, in seconds.
+
+One of them takes over within seconds, or none ever does, as among members of a queue that was declared again while one
+of them was down.
+"""
 LOOK_S = 0.05
-"""The least time between two looks at a cluster."""
+"""The least time between two looks at a cluster, in seconds."""
 PAUSE = 2
-"""The time until the next look, as a multiple of what a look takes."""
+"""The time until the next look, as a multiple of the duration of a look."""
 LOOKS = 4
-"""The least quiet time, as a multiple of what a look takes: a machine that is slow to answer is slow to do anything."""
+"""The least quiet time, as a multiple of the duration of a look: slow answers mean a slow machine."""
 VIEW_S = 15
-"""How long a node may take to tell what it knows."""
+"""The time limit for a node to return its view, in seconds."""
 BUILDING = "hawb-building"
-"""The beginning of names that only the building of a scenario's beginning uses."""
+"""The beginning of names that are used only while the start of a scenario is built."""
 SILENT = "silent"
 """The state of a queue that does not answer (`control.erl`)."""
 BROKEN = re.compile(r"(?<=,)\n\s+")
-"""Where Erlang breaks a term that is too long for a line, which depends on how long names of nodes are."""
+"""The line breaks that Erlang puts into a long term; their places depend on the length of nodes' names."""
 ERLANG_NAME = re.compile(r"n\d+@10\.77\.0\.\d+")
 
 
 Action = Callable[["Drive", Any], None]
-"""What a verb does on a real cluster."""
+"""The function that applies a verb to a real cluster."""
 
 
 class Drive:
-    """A booted cluster, its clients, and the steps refused so far. `actions` says what each verb does there
-    (`hawb.broker.actions`), and `on_look` is called with each snapshot."""
+    """A booted cluster, its clients, and the steps refused so far.
+
+    `actions` has the action of each verb (`hawb.broker.actions`), and `on_look` is called with each snapshot.
+    """
 
     def __init__(self, cluster: BrokerCluster, actions: Mapping[type[Verb], Action], quiet_s: float = QUIET_S):
         self.cluster, self._actions, self._quiet_s = cluster, actions, quiet_s
@@ -83,7 +90,7 @@ class Drive:
         self.errors: list[dict[str, Any]] = []
         self.drained: set[str] = set()
         self.alarms: set[tuple[str, str]] = set()
-        # The nodes whose own disk says that they are members, whatever the others say.
+        # The nodes that are members by their own disk, even if other nodes differ.
         self.members = set(cluster.entry.nodes)
         self._pool, self._in_order = ThreadPoolExecutor(8), ThreadPoolExecutor(1)
         self._jobs: list[Future] = []
@@ -91,15 +98,15 @@ class Drive:
         self._step = 0
         self._beginning: float | None = None
         self._settled = False
-        # Replicas that did not take over, as they were then.
+        # Replicas that did not take over, as they were at that time.
         self._given_up: set[str] = set()
         self._untimed = False
-        # The least part of the scenario's time that is over.
+        # The scenario's time that has passed at least, in seconds.
         self._over_s = 0.0
         self.on_look: Callable[[dict[str, Any]], None] | None = None
 
     def close(self) -> None:
-        """Ends clients and threads; operations that still wait for an answer are given up."""
+        """End clients and threads; operations that still wait for an answer are dropped."""
         for pool in (self._pool, self._in_order):
             pool.shutdown(wait=False, cancel_futures=True)
         self.loop.close()
@@ -107,8 +114,11 @@ class Drive:
     # --- steps ---
 
     def begin(self, steps: Sequence[Step]) -> None:
-        """Lets the scenario's time begin with the next step. Links get the scenario's latency at the first step with a
-        time: earlier steps only set things up, and would take many times that latency here."""
+        """Start the scenario's time with the next step.
+
+        Links get the scenario's latency at the first step with a time: earlier steps only set things up, and would take
+        many times that latency here.
+        """
         self._beginning = None
         if all(step.at is None for step in steps):
             self._slow_down()
@@ -120,7 +130,7 @@ class Drive:
             self._quiet_s = max(SLOW_S, self._quiet_s + ROUNDS * self.cluster.entry.timing.link_latency_s)
 
     def apply(self, index: int, step: Step) -> None:
-        """Begins a step; `expect` and `wait` only take their time."""
+        """Begin a step; `expect` and `wait` only take their time."""
         self._await(step)
         self._step = index
         self.logs.begin(index)
@@ -148,8 +158,10 @@ class Drive:
         self._untimed = step.at is None
 
     def settle(self) -> None:
-        """Waits until nothing changes in nodes, in queues as each node knows them, and for clients. Raises CannotPlay
-        where a node hangs."""
+        """Wait until nothing changes in nodes, in queues as each node knows them, and for clients.
+
+        Raise CannotPlay if a node hangs.
+        """
         began = time.monotonic()
         seen, since = None, began
         while True:
@@ -168,7 +180,7 @@ class Drive:
             rows = [row for view in views.values() for row in view.get("queues", ())]
             quiet_s = max(self._quiet_s, HANGING_S if operations else self._patience_s(rows), LOOKS * answered_in_s)
             past_s = time.monotonic() - began
-            # A request for a synchronisation that an alarm holds gets no answer until the alarm is over.
+            # A request for a synchronisation that an alarm suspends gets no answer until the alarm is over.
             working = carrying or any(self._works(row, past_s) for row in rows)
             busy = (jobs and not self.held) or (past_s < WORK_S and working)
             if not busy and time.monotonic() - since > quiet_s:
@@ -176,24 +188,27 @@ class Drive:
                 self._given_up = {replicas(row) for row in rows if unserved(row)}
                 self._settled = True
                 return
-            # Nodes that were busy with answers all the time would take longer to settle.
+            # Nodes that only answered looks would take longer to settle.
             time.sleep(max(LOOK_S, min(PAUSE * answered_in_s, quiet_s / 2)))
 
     def _patience_s(self, rows: Iterable[dict[str, Any]]) -> float:
-        """How long publishers that wait for confirms may still get one."""
+        """Return how long publishers that wait for confirms may still get one, in seconds."""
         waiting = self.clients.unconfirmed.keys()
         classic = {join_queue(row["vhost"], row["name"]) for row in rows if "members" not in row}
         return UNANSWERED_S if waiting - classic else UNCONFIRMED_S if waiting else 0.0
 
     @property
     def _carrying(self) -> bool:
-        """Whether a slow link still carries what a node has handed over, and no steady client keeps it busy."""
+        """Return True if a slow link still carries traffic of nodes, and no steady client keeps it busy."""
         links = self.cluster.links
         return bool(links) and links.slow and links.busy and not self.clients.steady
 
     def _works(self, row: dict[str, Any], past_s: float = 0.0) -> bool:
-        """Whether a queue synchronises, or a replica is to take over. A queue that sends a batch answers nobody; nor
-        does one behind broken links, but that is no work, and neither is a synchronisation that an alarm holds."""
+        """Return True if a queue synchronises, or a replica is to take over.
+
+        A queue that sends a batch does not answer; nor does one behind broken links, but that is no work, and neither
+        is a synchronisation that an alarm suspends.
+        """
         information, whole = row["information"], self.cluster.network.whole
         if information == SILENT or row.get("backlog"):
             return whole and not self.held
@@ -204,15 +219,15 @@ class Drive:
 
     @property
     def held(self) -> bool:
-        """Whether a memory alarm holds every synchronisation."""
+        """Return True if a memory alarm suspends every synchronisation."""
         return any(resource == "memory" and self.cluster.nodes[node].alive for node, resource in self.alarms)
 
     def finish(self) -> None:
-        """Waits until every operation of clients and nodes has its answer."""
+        """Wait until every operation of clients and nodes has its answer."""
         wait([*self._jobs, *self._operations])
 
     def snapshot(self) -> dict[str, Any]:
-        """What each running node knows: the nodes that it sees, and the queues."""
+        """Return the view of each running node: the nodes that it sees, and the queues."""
         views = {name: {"state": self.cluster.state(node)} for name, node in self.cluster.nodes.items()}
         unplugged = self.cluster.network.unplugged
         asked = [self.cluster.erlang[name] for name, view in views.items() if view["state"] == "running"]
@@ -228,16 +243,19 @@ class Drive:
             self.on_look(views)
         return views
 
-    # --- what verbs are made of ---
+    # --- parts of verbs ---
 
     def refuse(self, code: int | None, text: str, step: int | None = None) -> None:
-        """Notes that a step was refused."""
+        """Record that a step was refused."""
         text = BROKEN.sub("", text)
         text = ERLANG_NAME.sub(lambda found: self.cluster.names.get(found[0], found[0]), text)
         self.errors.append({"step": self._step if step is None else step, "code": code, "text": text})
 
     def first_running(self, name: str | None = None) -> BrokerNode | None:
-        """The node of that name, or the first member that runs; None, and the step is refused, if it does not run."""
+        """Return the node of that name, or the first running member.
+
+        If it does not run, refuse the step and return None.
+        """
         if name is None:
             found = next((node for node in self.cluster.running() if node.name in self.members), None)
             if found is None:
@@ -250,7 +268,7 @@ class Drive:
         return node
 
     def client(self, node: str | None, operation: Callable[[str], Coroutine]) -> None:
-        """Starts an operation of a client at a node, or at the first one that takes clients."""
+        """Start an operation of a client at a node, or at the first one that accepts clients."""
         if node is None and self.drained:
             running = [other.name for other in self.cluster.running()]
             node = next((name for name in running if name in self.members - self.drained), None)
@@ -259,7 +277,7 @@ class Drive:
             self.operate(operation(found.name))
 
     def operate(self, operation: Coroutine) -> None:
-        """Starts an operation of a client; a refusal belongs to the present step."""
+        """Start an operation of a client; a refusal counts for the current step."""
         step = self._step
 
         async def guarded() -> None:
@@ -268,15 +286,17 @@ class Drive:
             except Refused as refused:
                 self.refuse(refused.code, refused.text, step)
             except AMQPError as error:
-                # The client library itself refuses, as when a channel is closed already.
+                # The client library itself refuses, such as for a closed channel.
                 self.refuse(None, str(error) or type(error).__name__, step)
 
         self._settled = False
         self._operations.append(self.loop.run(guarded()))
 
     def job(self, work: Callable[..., Any], *arguments: Any, in_order: bool = False) -> None:
-        """Starts work with nodes beside the drive; it returns the reason or reasons why it was refused, if any. Jobs
-        that are `in_order` wait for each other, as a person's commands do."""
+        """Start work with nodes in the background; it returns the reason or reasons of a refusal, or None.
+
+        Jobs that are `in_order` wait for each other, as a person's commands do.
+        """
         step = self._step
 
         def guarded() -> None:
@@ -293,7 +313,10 @@ class Drive:
     def rabbitmqctl(
         self, module: str, function: str, *arguments: Any, timeout_s: float = 60, in_order: bool = False
     ) -> None:
-        """`rabbitmqctl`, asked of the first running node. A node that dies before it answers refuses nothing."""
+        """Call a function of the first running node, as `rabbitmqctl` does.
+
+        A node that dies before it answers refuses nothing.
+        """
         node = self.first_running()
         if node is None:
             return
@@ -309,14 +332,14 @@ class Drive:
         self.job(asked, in_order=in_order)
 
     def rabbitmq_queues(self, module: str, function: str, *arguments: Any, timeout_s: float) -> None:
-        """`rabbitmq-queues` for many queues, asked of the first running node."""
+        """Call a function for many queues on the first running node, as `rabbitmq-queues` does."""
         node = self.first_running()
         if node is not None:
             self.job(lambda: reasons_of_rows(self.cluster.ask(node, module, function, *arguments, timeout_s=timeout_s)))
 
 
 def unserved(row: dict[str, Any]) -> bool:
-    """Whether a queue has mirrors, or a majority of its members, and nobody answers for it."""
+    """Return True if a queue has mirrors, or a majority of its members, and no process answers for it."""
     if row["information"] is not None:
         return False
     if "members" in row:
@@ -325,12 +348,15 @@ def unserved(row: dict[str, Any]) -> bool:
 
 
 def replicas(row: dict[str, Any]) -> str:
-    """Who a queue's replicas are, in whatever form the broker has them."""
+    """Return a text that identifies a queue's replicas, in the broker's own form."""
     return repr([row.get(key) for key in ("vhost", "name", "process", "mirrors", "online")])
 
 
 def without_counts(views: dict[str, Any]) -> dict[str, Any]:
-    """The nodes' views without counts of messages and of those that wait at mirrors, which steady clients change."""
+    """Return the nodes' views without counts of messages and of waiting operations.
+
+    Steady clients change these counts.
+    """
     return {
         name: view | {"queues": [row | {"information": state_of(row), "backlog": 0} for row in view.get("queues", ())]}
         for name, view in views.items()
@@ -338,5 +364,5 @@ def without_counts(views: dict[str, Any]) -> dict[str, Any]:
 
 
 def state_of(row: dict[str, Any]) -> Any:
-    """A queue's state alone."""
+    """Return a queue's state alone."""
     return row["information"].get("state") if isinstance(row["information"], dict) else row["information"]

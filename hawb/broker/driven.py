@@ -1,4 +1,4 @@
-"""Which scenarios can be driven on a real cluster, and why the others cannot."""
+"""Check which scenarios can be driven on a real cluster, and why others cannot."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hawb.scenario import numbering, verbs
 from hawb.scenario.document import Scenario
 
 MOST_MESSAGES = 50_000
-"""How many messages one step, or one queue at the beginning, may have."""
+"""The most messages of one step, or of one queue at the beginning."""
 MOST_BYTES = 500_000_000
-"""How many bytes these messages may have; the broker's memory is bounded, and so is patience."""
+"""The most bytes of these messages: the broker's memory is limited, and so is the time."""
 
 HARMLESS = frozenset(
     {
@@ -25,12 +25,12 @@ HARMLESS = frozenset(
 
 
 def harmless(scenario: Scenario) -> bool:
-    """Whether a cluster is as good as new once the virtual hosts of this scenario are gone."""
+    """Return True if a cluster is as good as new after the virtual hosts of this scenario are deleted."""
     return not scenario.cluster.down and {type(step.verb) for step in scenario.steps} <= HARMLESS
 
 
 def undriven(scenario: Scenario) -> list[str]:
-    """Why a scenario cannot be driven on a real cluster; empty if it can."""
+    """Return the reasons why a scenario cannot be driven on a real cluster; empty if it can."""
     return list(_reasons(scenario))
 
 
@@ -51,7 +51,7 @@ def _reasons(scenario: Scenario) -> Iterator[str]:
 
 
 def too_much(count: int, size_bytes: int) -> str | None:
-    """Why so many messages are not played; None if they are."""
+    """Return why this many messages are not played; None if they are."""
     if count > MOST_MESSAGES:
         return f"{count} messages, at most {MOST_MESSAGES} are played"
     if count * size_bytes > MOST_BYTES:

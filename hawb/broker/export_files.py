@@ -1,10 +1,11 @@
-"""Where a cluster that is driven stands, in the files that its operator would export: definitions as `rabbitmqctl
-export_definitions` writes them, queues and nodes as the management API lists them (`hawb.exports.imported` reads all
-three). Nodes have the names by which Erlang knows them, as in their logs.
+"""Export the state of a driven cluster into the files that its operator would export.
 
-The definitions are the broker's own words, of which only the sections that tell of queues are kept: no user, password,
-permission or name of a machine. The listings are made from what the nodes answer at that moment, since the management
-plugin shows figures of some seconds ago.
+They are definitions as `rabbitmqctl export_definitions` writes them, and queues and nodes as the management API lists
+them (`hawb.exports.imported` reads all three). Nodes have their Erlang names, as in their logs.
+
+The definitions are the broker's own, of which only the sections about queues are kept: no user, password, permission or
+name of a machine. The listings are made from the nodes' answers at that moment, since the management plugin shows
+figures that are some seconds old.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ SECTIONS = ("rabbit_version", "rabbitmq_version", "vhosts", "parameters", "polic
 """The sections of an export that are kept."""
 COUNTS = ("messages", "messages_ready", "messages_unacknowledged")
 OWN = ("name", "vhost", "exclusive", "auto_delete")
-"""What a listing has of a queue as the broker has it."""
+"""The fields of a queue that a listing copies from the broker's record."""
 COPIED = ("type", "durable", "policy", "operator_policy", "state")
-"""What a listing calls as an outcome does."""
+"""The fields that have the same name in a listing and in an outcome."""
 EXPORT_S = 60
 
 
 class Export(NamedTuple):
-    """What was exported at one moment: the definitions, None where no node ran, and the listings."""
+    """The export of one moment: the definitions, None if no node ran, and the listings."""
 
     definitions: dict[str, Any] | None
     queues: list[dict[str, Any]]
@@ -35,7 +36,7 @@ class Export(NamedTuple):
 
 
 def export(drive: Drive) -> Export:
-    """Everything that an operator would export now. Raises CallFailed."""
+    """Return all that an operator would export now. Raise CallFailed."""
     views = drive.snapshot()
     asked = next(iter(drive.cluster.running()), None)
     definitions = asked and drive.cluster.ask(asked, "rabbit_definitions", "all_definitions", timeout_s=EXPORT_S)
@@ -43,22 +44,24 @@ def export(drive: Drive) -> Export:
 
 
 def told_of_queues(definitions: dict[str, Any]) -> dict[str, Any]:
-    """The sections of an export that tell of queues."""
+    """Return the sections of an export about queues."""
     kept = {section: definitions[section] for section in SECTIONS if section in definitions}
     parameters = [entry for entry in kept.get("parameters", ()) if entry["component"] == "operator_policy"]
     return kept | {"parameters": parameters}
 
 
 def queue_listing(drive: Drive, views: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each queue as the first running node that knows it has it, in the form of /api/queues; `views` is what
-    `Drive.snapshot` has told."""
+    """Return each queue, as the first running node with a record of it has it, in the form of /api/queues.
+
+    `views` is the result of `Drive.snapshot`.
+    """
     rows = [row for view in views.values() for row in view.get("queues", ())]
     known = {join_queue(row["vhost"], row["name"]): row for row in reversed(rows)}
     return [listed(drive, known[name]) for name in sorted(known, key=split_queue)]
 
 
 def listed(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
-    """A queue as the management API lists it."""
+    """Return a queue as the management API lists it."""
     queue = queue_of(drive, row)
     found = {key: row[key] for key in OWN} | {key: queue[key] for key in (*COPIED, *COUNTS) if key in queue}
     if queue["type"] != "classic":
@@ -74,7 +77,7 @@ def listed(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def node_listing(drive: Drive, views: dict[str, Any]) -> list[dict[str, Any]]:
-    """The members in the form of /api/nodes, each with the running nodes that it does not see."""
+    """Return the members in the form of /api/nodes, each with the running nodes that it does not see."""
     running = {name for name, view in views.items() if view["state"] == "running"}
     return [
         {
@@ -92,10 +95,10 @@ def node_listing(drive: Drive, views: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def seen_by(drive: Drive, view: dict[str, Any]) -> set[str]:
-    """The nodes that a node sees, by the scenario's names; all of them where it does not say."""
+    """Return the nodes that a node sees, by the scenario's names; all of them if it does not say."""
     return {drive.cluster.names.get(node, node) for node in view.get("nodes", drive.cluster.names)}
 
 
 def erlang(drive: Drive, nodes: Iterable[str]) -> list[str]:
-    """Nodes by the names that Erlang knows."""
+    """Return the Erlang names of nodes."""
     return [drive.cluster.erlang.get(node, node) for node in nodes]

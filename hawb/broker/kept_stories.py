@@ -1,15 +1,15 @@
-"""Stories of real clusters as they are kept: the nodes' whole logs, and what truly happened.
+"""Store stories of real clusters: the nodes' whole logs, and the true course of events.
 
 A story is a folder `RELEASE/NAME` with
 
-* a log file of each node, gzipped, without what is its machine's (`witness.neutral`);
-* `scenario.yaml`, what was driven;
+* a log file of each node, gzipped, without traces of the machine (`witness.neutral`);
+* `scenario.yaml`, the scenario that was driven;
 * `definitions.json`, `queues-before.json` and `nodes-before.json`: what an operator would have exported before the
-  trouble began, and `definitions-after.json`, `queues-after.json` and `nodes-after.json` at the end;
-* `seen.json.gz`, what nodes knew in between, each time that something had changed;
-* `story.json`, what the driver knows: when each step began, and the outcome, with messages by their numbers.
+  faults began, and `definitions-after.json`, `queues-after.json` and `nodes-after.json` at the end;
+* `seen.json.gz`, the nodes' views in between, at each change;
+* `story.json`, the driver's knowledge: when each step began, and the outcome, with messages by their numbers.
 
-The same bytes come of the same story: nothing is written that tells when or where it was kept.
+The same story gives the same bytes: no file says when or where it was stored.
 """
 
 from __future__ import annotations
@@ -32,12 +32,15 @@ OUTCOME = ("nodes", "partitions", "queues", "deleted", "ledger", "consumers", "p
 
 
 def name_of(file: Path) -> str:
-    """What a scenario's file is called; one that was kept has the name of its folder."""
+    """Return the name of a scenario's file; for a stored one, that of its folder."""
     return file.parent.name if file.name == SCENARIO else file.stem
 
 
 def story(name: str, played: Played, witness: Witness) -> dict[str, Any]:
-    """What the driver of a story knows. `exported_before` is the step before which the exports of before were made."""
+    """Return the driver's knowledge of a story.
+
+    `exported_before` is the step before which the first exports were made.
+    """
     broker = played.outcome["broker"]
     return {
         "scenario": name,
@@ -51,7 +54,7 @@ def story(name: str, played: Played, witness: Witness) -> dict[str, Any]:
 
 
 def save(folder: Path, name: str, played: Played, witness: Witness) -> None:
-    """Writes a story in place of what the folder has. Raises OSError."""
+    """Write a story in place of the folder's content. Raise OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.iterdir():
         stale.unlink()
@@ -65,7 +68,7 @@ def save(folder: Path, name: str, played: Played, witness: Witness) -> None:
 
 
 def save_export(folder: Path, moment: str, export: Export) -> None:
-    """Writes the files of an export."""
+    """Write the files of an export."""
     if export.definitions is not None:
         name = "definitions.json" if moment == "before" else "definitions-after.json"
         write(folder / name, keyed({part: Rows(told) if isinstance(told, list) else told
@@ -75,27 +78,27 @@ def save_export(folder: Path, moment: str, export: Export) -> None:
 
 
 class Rows(list):
-    """A list of which each item is to stand on a line of its own."""
+    """A list whose items are written on a line each."""
 
 
 def keyed(parts: dict[str, Any]) -> str:
-    """JSON with each key on a line of its own."""
+    """Return JSON with each key on a line of its own."""
     rows = (f" {json.dumps(key)}: {lines(value).rstrip() if isinstance(value, Rows) else plain(value)}"
             for key, value in sorted(parts.items()))  # fmt: skip
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 def lines(items: Iterable[Any]) -> str:
-    """JSON of a list with each item on a line of its own."""
+    """Return JSON of a list with each item on a line of its own."""
     rows = [plain(item) for item in items]
     return "[\n" + ",\n".join(rows) + "\n]\n" if rows else "[]\n"
 
 
 def plain(value: Any) -> str:
-    """JSON on one line, in one order."""
+    """Return JSON on one line, with sorted keys."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def packed(text: str) -> bytes:
-    """A text gzipped, the same at any time."""
+    """Return a text gzipped, without a timestamp."""
     return gzip.compress(text.encode(), mtime=0)

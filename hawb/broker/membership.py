@@ -1,5 +1,7 @@
-"""Nodes of a real cluster that stop, start, join, leave and are forgotten; each function returns why it was refused, or
-None."""
+"""Stop, start, join, remove and forget nodes of a real cluster.
+
+Each function returns the reason of a refusal, or None.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from hawb.broker.cluster import BOOT_S
 from hawb.broker.nodes import BrokerNode
 
 ALONE_S = 150
-"""How long a node without its broker may take to answer; it may wait until a silent node is missed."""
+"""The time limit for a node without its broker to answer, in seconds.
+
+It may wait until a silent node counts as down.
+"""
 RESETTING = {False: "rabbit_mnesia", True: "rabbit_db"}
 """The module that resets a node, by whether the release keeps its metadata in Khepri."""
 
@@ -19,11 +24,13 @@ if TYPE_CHECKING:
 
 
 def stop(drive: Drive, nodes: list[BrokerNode]) -> str | None:
+    """Stop nodes in a controlled way."""
     drive.cluster.stop(nodes)
     return None
 
 
 def start(drive: Drive, nodes: list[BrokerNode]) -> str | None:
+    """Boot nodes that are members."""
     strangers = [node.name for node in nodes if node.name not in drive.members]
     if strangers:
         return f"node '{strangers[0]}' has not joined the cluster"
@@ -33,7 +40,7 @@ def start(drive: Drive, nodes: list[BrokerNode]) -> str | None:
 
 
 def reason_down(node: BrokerNode) -> str | None:
-    """Why a node that was booted has ended; None if it runs."""
+    """Return why a node that was booted has ended; None if it runs."""
     if node.alive:
         return None
     lines = [line.partition("[error]")[2].strip() for line in node.log_since_boot().splitlines() if "[error]" in line]
@@ -41,6 +48,7 @@ def reason_down(node: BrokerNode) -> str | None:
 
 
 def wipe(drive: Drive, node: BrokerNode) -> str | None:
+    """Kill a node and delete its data."""
     node.kill()
     node.wipe()
     drive.members.discard(node.name)
@@ -48,6 +56,7 @@ def wipe(drive: Drive, node: BrokerNode) -> str | None:
 
 
 def force_boot(drive: Drive, node: BrokerNode) -> str | None:
+    """Boot a node that is down without waiting for other nodes, as `rabbitmqctl force_boot` does."""
     if drive.cluster.state(node) == "running":
         return "mnesia_unexpectedly_running"
     node.kill()
@@ -56,7 +65,7 @@ def force_boot(drive: Drive, node: BrokerNode) -> str | None:
 
 
 def join(drive: Drive, node: BrokerNode) -> str | None:
-    """Boots a node that is down, by itself, and joins it to the first member that runs."""
+    """Boot a node that is down, by itself, and join it to the first running member."""
     members = [other for other in drive.cluster.running() if other is not node and other.name in drive.members]
     member = next(iter(members), None)
     if member is None:
@@ -76,8 +85,10 @@ def join(drive: Drive, node: BrokerNode) -> str | None:
 
 
 def reset(drive: Drive, node: BrokerNode) -> str | None:
-    """Resets a node that is down, in its own Erlang without the broker. A node that has not joined, or has lost its
-    disk, knows of no cluster and has nothing to forget."""
+    """Reset a node that is down, in its own Erlang without the broker.
+
+    A node that has not joined, or has lost its disk, has no cluster to leave.
+    """
     if node.name not in drive.members:
         node.kill()
         node.wipe()
@@ -95,7 +106,7 @@ def reset(drive: Drive, node: BrokerNode) -> str | None:
 
 
 def force_reset(drive: Drive, node: BrokerNode) -> str | None:
-    """Resets a node that is down, whatever the others know, in its own Erlang without the broker."""
+    """Reset a node that is down, without asking other nodes, in its own Erlang without the broker."""
     if drive.cluster.state(node) == "running":
         return "mnesia_unexpectedly_running"
     node.kill()
@@ -107,27 +118,28 @@ def force_reset(drive: Drive, node: BrokerNode) -> str | None:
 
 
 def force_standalone_khepri_boot(drive: Drive, node: BrokerNode) -> str | None:
-    """`rabbitmqctl force_standalone_khepri_boot`; the other members have to join anew from then on."""
+    """Call `rabbitmqctl force_standalone_khepri_boot`. The other members have to join again afterwards."""
     if (why := tell(node, "force_standalone_khepri_boot")) is None:
         drive.members.intersection_update({node.name})
     return why
 
 
 def force_shrink(_: Drive, node: BrokerNode) -> str | None:
+    """Shrink all quorum queues to their member on a node."""
     return tell(node, "eval", "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member().")
 
 
 def forget(_: Drive, node: BrokerNode, origin: BrokerNode, offline: bool) -> str | None:
-    """`rabbitmqctl forget_cluster_node`, run for `origin`."""
+    """Call `rabbitmqctl forget_cluster_node` for `origin`."""
     options = ["--offline"] if offline else []
     return tell(origin, "forget_cluster_node", node.erlang, *options)
 
 
 def tell(node: BrokerNode, *words: str) -> str | None:
-    """Runs `rabbitmqctl` for a node, in its own namespace; what it answers if it fails."""
+    """Run `rabbitmqctl` for a node, in its own namespace. Return its error message if it fails, or None."""
     done = subprocess.run(
         node.command("rabbitmqctl", *words), env=node.environment, cwd=node.directory, capture_output=True, text=True,
         timeout=BOOT_S, check=False,
     )  # fmt: skip
-    # Erlang's diagnostics, after the first paragraph, tell a hash of the cookie.
+    # Erlang's diagnostics, after the first paragraph, contain a hash of the cookie.
     return None if done.returncode == 0 else (done.stderr or done.stdout).strip().partition("\n\n")[0]

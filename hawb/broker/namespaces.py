@@ -1,11 +1,11 @@
-"""A network of its own for a cluster: one namespace for each node, and a hub whose bridge joins them.
+"""A separate network for a cluster: one namespace for each node, and a hub whose bridge joins them.
 
-Nothing is put into the machine's own network, so clusters cannot meet each other or anything else. Clients live in the
-hub (`inside`), and so does the control node. A link drops packets in both ends' namespaces, silently, as a broken
-network does; the hub always reaches every node.
+hawb puts nothing into the machine's own network, so clusters reach neither each other nor anything else. Clients run in
+the hub (`inside`), and so does the control node. A broken link drops packets in both ends' namespaces, silently, as a
+broken network does; the hub always reaches every node.
 
-Namespaces carry the id of the process that made them: `sweep` removes those whose process is gone, with whatever still
-runs in them.
+Namespaces have the id of the process that made them: `sweep` removes those whose process is gone, with all processes
+that still run in them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CLONE_NEWNET = 0x40000000
 
 
 def ip(*arguments: str) -> str:
-    """Runs `ip`; returns what it printed. Raises CalledProcessError."""
+    """Run `ip`. Return its output. Raise CalledProcessError."""
     return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True).stdout
 
 
@@ -37,11 +37,11 @@ class Network:
         self.hub = f"{PREFIX}-{os.getpid()}-hub"
 
     def namespace(self, number: int) -> str:
-        """The namespace of a node."""
+        """Return the namespace of a node."""
         return f"{PREFIX}-{os.getpid()}-{number}"
 
     def up(self) -> None:
-        """Makes the hub, the nodes' namespaces and a link from each to the hub."""
+        """Make the hub, the nodes' namespaces and a link from each to the hub."""
         ip("netns", "add", self.hub)
         ip("-n", self.hub, "link", "add", "bridge", "type", "bridge")
         for device in ("lo", "bridge"):
@@ -57,31 +57,31 @@ class Network:
                 ip("-n", name, "link", "set", device, "up")
 
     def down(self) -> None:
-        """Kills what runs in the namespaces and removes them."""
+        """Kill all processes in the namespaces and remove the namespaces."""
         for name in (*map(self.namespace, range(1, self.count + 1)), self.hub):
             remove(name)
 
     @property
     def whole(self) -> bool:
-        """Whether every node reaches every other."""
+        """Return True if every node reaches every other."""
         return not self._broken
 
     def cut(self, one: int, other: int) -> None:
-        """Makes the link between two nodes drop everything, both ways."""
+        """Make the link between two nodes drop everything, both ways."""
         self._broken |= {one, other}
         for here, there in ((one, other), (other, one)):
             self._filter(here, "--append", "INPUT", "--source", address(there), "--jump", "DROP")
             self._filter(here, "--append", "OUTPUT", "--destination", address(there), "--jump", "DROP")
 
     def unplug(self, number: int) -> None:
-        """Lets nothing reach a node and nothing leave it, as when its host has no power."""
+        """Drop all packets to and from a node, as when its host has no power."""
         self._broken.add(number)
         self.unplugged.add(number)
         for chain, device in (("INPUT", "--in-interface"), ("OUTPUT", "--out-interface")):
             self._filter(number, "--append", chain, "!", device, "lo", "--jump", "DROP")
 
     def mend(self, number: int) -> None:
-        """Lets everything pass again at a node's end."""
+        """Let all packets pass again at a node's end."""
         self._broken.discard(number)
         self.unplugged.discard(number)
         self._filter(number, "--flush")
@@ -92,12 +92,12 @@ class Network:
 
 
 def address(number: int) -> str:
-    """The address of a node; 254 is the hub's."""
+    """Return the address of a node; 254 is the hub's."""
     return f"10.77.0.{number}"
 
 
 def enter(namespace: str) -> None:
-    """Moves the calling thread, and what it starts, into a namespace for good. Raises OSError."""
+    """Move the calling thread, and processes that it starts, into a namespace for good. Raise OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     with (NAMED / namespace).open() as handle:
         if libc.setns(handle.fileno(), CLONE_NEWNET):
@@ -105,12 +105,12 @@ def enter(namespace: str) -> None:
 
 
 def inside(namespace: str, command: Iterable[str]) -> list[str]:
-    """A command that runs in a namespace."""
+    """Return a command that runs another one in a namespace."""
     return ["ip", "netns", "exec", namespace, *command]
 
 
 def remove(namespace: str) -> None:
-    """Kills what runs in a namespace and removes the namespace, if it exists."""
+    """Kill all processes in a namespace and remove the namespace, if it exists."""
     if not (NAMED / namespace).exists():
         return
     for process in ip("netns", "pids", namespace).split():
@@ -122,7 +122,7 @@ def remove(namespace: str) -> None:
 
 
 def sweep() -> None:
-    """Removes the namespaces of processes that ended without removing them."""
+    """Remove the namespaces of processes that ended without removing them."""
     for named in NAMED.glob(f"{PREFIX}-*-*"):
         owner = named.name.split("-")[1]
         if owner.isdecimal() and not Path("/proc", owner).exists():

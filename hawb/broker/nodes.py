@@ -1,6 +1,6 @@
 """One broker node: its files, its environment, and how it boots, stops and dies.
 
-A node lives in its own network namespace, so that every node keeps the standard ports. Its Erlang name numbers the
+A node runs in its own network namespace, so that every node keeps the standard ports. Its Erlang name numbers the
 scenario's nodes in alphabetical order: where RabbitMQ takes the first of equals, it takes the same one in both.
 """
 
@@ -19,17 +19,19 @@ from hawb.scenario.document import Cluster, PauseIfAllDown
 WAITS, STARTED, STOPS = "Waiting for Mnesia tables", "Server startup complete", "RabbitMQ is asked to stop"
 """The log lines of a node that waits for others at boot, that has booted, and that begins to stop."""
 TABLE_TRIES = 10
-"""How often a node tries for its tables (`mnesia_table_loading_retry_limit`); with Khepri it waits as long for a
-leader."""
+"""How often a node tries to load its tables (`mnesia_table_loading_retry_limit`).
+
+With Khepri it waits as long for a leader.
+"""
 
 
 def erlang_name(number: int) -> str:
-    """The name by which Erlang knows a node."""
+    """Return the Erlang name of a node."""
     return f"n{number}@{address(number)}"
 
 
 def configuration(entry: Cluster, erlang: dict[str, str]) -> tuple[str, str]:
-    """rabbitmq.conf and advanced.config for a scenario's cluster; `erlang` has the nodes' Erlang names."""
+    """Return rabbitmq.conf and advanced.config for a scenario's cluster; `erlang` has the nodes' Erlang names."""
     handling = entry.cluster_partition_handling
     lines = {
         "loopback_users.guest": "false",
@@ -60,7 +62,7 @@ def configuration(entry: Cluster, erlang: dict[str, str]) -> tuple[str, str]:
 
 
 class BrokerNode:
-    """A node of a scenario, with all its files in `directory`; the cookie lies in `home`."""
+    """A node of a scenario, with all its files in `directory`; the cookie is in `home`."""
 
     def __init__(self, name: str, number: int, namespace: str, directory: Path, home: Path, release: Release):
         self.name, self.number, self.directory = name, number, directory
@@ -74,26 +76,26 @@ class BrokerNode:
 
     @property
     def data(self) -> Path:
-        """The folder that outlives the node: its database and its messages."""
+        """Return the folder that survives the node's process: its database and its messages."""
         return self.directory / "data"
 
     @property
     def alive(self) -> bool:
-        """Whether its operating system process runs."""
+        """Return True if its operating system process runs."""
         return self._process is not None and self._process.poll() is None
 
     def configure(self, configuration: str, advanced: str) -> None:
-        """Writes its configuration."""
+        """Write its configuration."""
         (self.directory / "rabbitmq.conf").write_text(configuration)
         (self.directory / "advanced.config").write_text(advanced)
 
     def boot(self) -> None:
-        """Starts the process; the cluster watches whether the broker comes up."""
+        """Start the process; the cluster checks whether the broker comes up."""
         self._read = self._log.stat().st_size if self._log.exists() else 0
         self._process = self._start({})
 
     def alone(self, expression: str, timeout_s: float) -> str:
-        """The value of an expression in the node's own Erlang while its broker is not started, as Erlang writes it."""
+        """Return the value of an expression in the node's own Erlang without its broker, as Erlang writes it."""
         answer = self.directory / "answer"
         answer.unlink(missing_ok=True)
         code = (
@@ -119,38 +121,38 @@ class BrokerNode:
             )  # fmt: skip
 
     def command(self, name: str, *arguments: str) -> list[str]:
-        """The command line of one of the broker's scripts, for this node and in its namespace."""
+        """Return the command line of one of the broker's scripts, for this node and in its namespace."""
         return inside(self._namespace, self._release.command([script(name), *arguments], self._home))
 
     def kill(self) -> None:
-        """kill -9; from now on the node is not `alive`, even while the process still ends."""
+        """Kill the process with kill -9; from now on the node is not `alive`, even while the process still ends."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
 
     def wait(self, timeout_s: float) -> None:
-        """Waits for the process to end by itself. Raises subprocess.TimeoutExpired."""
+        """Wait for the process to end by itself. Raise subprocess.TimeoutExpired."""
         if self._process is not None:
             self._process.wait(timeout_s)
 
     def wipe(self) -> None:
-        """Loses the node's disk."""
+        """Delete the node's data."""
         shutil.rmtree(self.data)
         self.data.mkdir()
 
     @property
     def has_booted(self) -> bool:
-        """Whether its broker has come up, by its log, and was not asked to stop since."""
+        """Return True if its broker has come up, by its log, and was not asked to stop since."""
         log = self.log_since_boot()
         return log.rfind(STARTED) > log.rfind(STOPS)
 
     def log_since_boot(self) -> str:
-        """The node's log since it was booted last."""
+        """Return the node's log since its last boot."""
         return self.log(self._read)
 
     def log(self, since: int = 0) -> str:
-        """The node's log, from a place in bytes on."""
+        """Return the node's log from an offset in bytes."""
         if not self._log.exists():
             return ""
         with self._log.open("rb") as stream:
@@ -159,7 +161,7 @@ class BrokerNode:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment that the server's scripts, and rabbitmqctl for this node, read."""
+        """Return the environment of the server's scripts and of rabbitmqctl for this node."""
         place = self.directory
         return erlang_environment(self._home) | {
             "RABBITMQ_NODENAME": self.erlang,

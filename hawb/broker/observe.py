@@ -1,8 +1,7 @@
-"""The outcome of a drive, as far as a real cluster tells it; fields that it does not tell are left out, and named in
-`unobserved`.
+"""The outcome of a drive, as far as a real cluster shows it; missing fields are named in `unobserved`.
 
-Content is read last: a client fetches a queue's messages, and gives them back by going away. Before that all other
-clients go, so that the messages that they held are delivered as well, with the flag that these would carry.
+Content is read last: a client fetches a queue's messages, and gives them back by closing its connection. Before that
+all other clients are closed, so that the messages that they held are delivered as well, with their redelivered flag.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ UNOBSERVED = (
     "ledger.*.refused", "ledger.*.removed", "ledger.*.delivered_twice", "queues.*.replicas", "queues.*.term",
     "queues.*.commit_index", "queues.*.uncommitted", "seed",
 )  # fmt: skip
-"""The fields that no broker tells."""
+"""The fields that no broker shows."""
 UNSERVED = frozenset({"down", "minority"})
-"""The states of a queue from which nobody can read."""
+"""The states of a queue from which no client can read."""
 UNTOLD = "untold"
-"""The place of a consumer at a quorum queue without a leader, which alone could tell it."""
+"""The place of a consumer at a quorum queue without a leader, which alone knows it."""
 DRAIN_S = 120
 
 
 def observe(drive: Drive, scenario: Scenario) -> dict[str, Any]:
-    """The outcome at the end of a drive, with what queues hold."""
+    """Return the outcome at the end of a drive, with the content of queues."""
     seen = glance(drive)
     if drive.cluster.links:
         drive.cluster.links.speed_up()
@@ -49,16 +48,20 @@ def observe(drive: Drive, scenario: Scenario) -> dict[str, Any]:
 
 
 def is_whole(queue: dict[str, Any], content: dict[str, Any]) -> bool:
-    """Whether the messages read are those that the queue had. Messages that a client gave back may have gone another
-    way: expired, rejected, or dropped where there is no room; and entries that a minority could not commit come with
-    the majority."""
+    """Return True if the messages read are those that the queue had.
+
+    Messages that a client gave back may have expired, been rejected, or been dropped where there is no room; and
+    entries that a minority could not commit come with the majority.
+    """
     count, read = queue.get("messages"), size(content["ids"])
     return count is None or count == read or (queue["state"] == "minority" and count < read)
 
 
 def glance(drive: Drive) -> dict[str, Any]:
-    """The part of an outcome that can be seen without touching anything. Clients come first: nodes may take seconds to
-    answer while a link is broken."""
+    """Return the part of an outcome that can be read without side effects.
+
+    Clients come first: nodes may take seconds to answer while a link is broken.
+    """
     ledger, publishers = ledger_of(drive), publishers_of(drive)
     errors = sorted(drive.errors, key=lambda error: error["step"])
     views = drive.snapshot()
@@ -88,7 +91,10 @@ def glance(drive: Drive) -> dict[str, Any]:
 
 
 def ledger_of(drive: Drive) -> dict[str, dict[str, Any]]:
-    """The ledger that clients have seen, by queue: messages that they published, and answers that they got and gave."""
+    """Return the ledger that clients have seen, by queue.
+
+    It has messages that they published, and answers in both directions.
+    """
     return {
         name: {
             "published": account.published,
@@ -101,8 +107,11 @@ def ledger_of(drive: Drive) -> dict[str, dict[str, Any]]:
 
 
 def publishers_of(drive: Drive) -> dict[str, dict[str, Any]]:
-    """The steady publishers. How many messages one has published cannot be told while RabbitMQ does not read from it:
-    some of them wait in sockets."""
+    """Return the steady publishers.
+
+    The number of messages that one has published is unknown while RabbitMQ does not read from it: some of them wait in
+    sockets.
+    """
     publishers, told = drive.clients.publishers, {}
     nodes = drive.cluster.running() if any(publisher.open for publisher in publishers.values()) else ()
     waiting = {name for node in nodes for name in drive.cluster.control.evaluate(f"control:held_back('{node.erlang}')")}
@@ -115,9 +124,9 @@ def publishers_of(drive: Drive) -> dict[str, dict[str, Any]]:
 
 
 def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]) -> set[str]:
-    """The queues whose clients hold as many messages as the queue has given out.
+    """Return the queues whose clients hold as many messages as the queue has given out.
 
-    A client does not learn that a delivery is void because its queue is gone or has another master.
+    A client is not notified that a delivery is void because its queue is gone or has another master.
     """
     held: Counter[str] = Counter()
     for subscriber in subscribers:
@@ -126,14 +135,16 @@ def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]
 
 
 def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> dict[str, Any]:
-    """A consumer or holder; `status` is its place at its queue, None where the queue knows none, and left out where
-    nobody can tell (`UNTOLD`). Its held messages are told where client and queue agree on them (`counting`), and their
-    numbers where all have one."""
+    """Return a consumer or holder.
+
+    `status` is its place at its queue, None if the queue has none, and left out if unknown (`UNTOLD`). Its held
+    messages are included if client and queue agree on them (`counting`), and their numbers if all have one.
+    """
     active = subscriber.state == "active" and subscriber.subscribed
     deaf = active and status is None and not subscriber.cancel_notify
     told = {
-        # A client that cannot be told that its subscription ended still believes in it. Where a client can be told, and
-        # was not, its channel tries to consume again from a queue whose master is gone.
+        # A client without cancel notifications still counts as active. If a client with them got none, its channel tries
+        # to consume again from a queue whose master is gone.
         "state": "cancelled" if deaf else subscriber.state,
         **({} if status == UNTOLD else {"activity_status": status}),
         "queue": subscriber.queue,
@@ -147,13 +158,15 @@ def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> d
 
 
 def node_state(state: str) -> str:
-    """A node's state in the contract's words."""
+    """Return a node's state in the contract's words."""
     return "waiting" if state == "booting" else state
 
 
 def queues_of(drive: Drive, views: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Every queue as the first running node that knows it has it, with `views` where nodes differ. `views` is what
-    `Drive.snapshot` has told."""
+    """Return every queue as the first running node with a record of it has it, with `views` if nodes differ.
+
+    `views` is the result of `Drive.snapshot`.
+    """
     told = {
         node: {join_queue(row["vhost"], row["name"]): queue_of(drive, row) for row in view["queues"]}
         for node, view in views.items()
@@ -170,7 +183,7 @@ def queues_of(drive: Drive, views: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def seen_by(known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The different ways in which nodes see a queue, each with its nodes."""
+    """Return the different views of a queue, each with its nodes."""
     seen: list[dict[str, Any]] = []
     for node, queue in known.items():
         view = view_of(queue)
@@ -183,14 +196,17 @@ def seen_by(known: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def view_of(queue: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a queue that nodes may see differently; the leader of a quorum queue stands as its master."""
+    """Return the fields of a queue that nodes may see differently.
+
+    The leader of a quorum queue counts as its master.
+    """
     if queue["type"] != "classic":
         return {"state": queue["state"], "master": queue["leader"], "mirrors": []}
     return {key: queue[key] for key in ("state", "master", "mirrors")}
 
 
 def queue_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
-    """A queue as one node knows it, in the contract's words."""
+    """Return a queue as one node knows it, in the contract's words."""
     found = {
         "type": row["type"].removeprefix("rabbit_").removesuffix("_queue"),
         "durable": row["durable"],
@@ -205,7 +221,7 @@ def queue_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def classic_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
-    """What only classic queues have."""
+    """Return the fields that only classic queues have."""
     home = row["process"] if isinstance(row["process"], str) else row["process"][1]
     information = row["information"]
     state = "running"
@@ -228,12 +244,12 @@ def classic_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def lives(drive: Drive, node: str) -> bool:
-    """Whether the process of a node, by its Erlang name, runs; other nodes may not have missed a dead one yet."""
+    """Return True if the process of a node, by its Erlang name, runs; other nodes may not yet have seen it go down."""
     return drive.cluster.nodes[drive.cluster.names[node]].alive
 
 
 def quorum_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
-    """What only quorum queues have. RabbitMQ itself calls a queue without a majority running."""
+    """Return the fields that only quorum queues have. RabbitMQ itself calls a queue without a majority running."""
     members, online = sorted(named(drive, row["members"])), sorted(named(drive, row["online"]))
     return {
         "state": "running" if len(online) >= majority(len(members)) else "minority",
@@ -245,13 +261,15 @@ def quorum_of(drive: Drive, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def named(drive: Drive, nodes: Any) -> list[str]:
-    """Nodes by the scenario's names."""
+    """Return nodes by the scenario's names."""
     return [drive.cluster.names.get(node, node) for node in nodes] if isinstance(nodes, list) else []
 
 
 def sides(drive: Drive, views: dict[str, Any]) -> list[list[str]]:
-    """The groups of running nodes that see each other, if there is more than one. A node that has died belongs to no
-    group, whether the others have missed it or not."""
+    """Return the groups of running nodes that see each other, if there is more than one.
+
+    A dead node belongs to no group, even if other nodes still count it as up.
+    """
     groups, running = [], {name for name, view in views.items() if "nodes" in view}
     for view in views.values():
         if "nodes" in view:
@@ -262,9 +280,9 @@ def sides(drive: Drive, views: dict[str, Any]) -> list[list[str]]:
 
 
 def read_contents(drive: Drive, queues: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """`ids` and `redelivered` of every queue that can be read, its clients gone.
+    """Return `ids` and `redelivered` of every queue that can be read, after its clients are closed.
 
-    A queue that is down, or has no majority, is read when its nodes are up again, which comes last.
+    A queue that is down, or has no majority, is read after its nodes are up again, at the end.
     """
     drive.loop.run(drive.clients.close_all()).result(DRAIN_S)
     drive.settle()
@@ -280,13 +298,19 @@ def read_contents(drive: Drive, queues: dict[str, dict[str, Any]]) -> dict[str, 
 
 
 def is_served(queue: dict[str, Any]) -> bool:
-    """Whether a queue can be read: a quorum queue that has a majority on some side, a classic one where it stands."""
+    """Return True if a queue can be read.
+
+    A quorum queue needs a majority in some partition, a classic one its master.
+    """
     views = () if queue["type"] == "classic" else queue.get("views", ())
     return any(view["state"] not in UNSERVED for view in (queue, *views))
 
 
 def served_at(drive: Drive, queue: dict[str, Any]) -> str:
-    """The node at which a queue is read: the first that runs, of the side that has the majority of a quorum queue."""
+    """Return the node at which a queue is read: the first running one that serves it.
+
+    For a quorum queue it is in the partition with the majority, for a stream it has an online replica.
+    """
     running = [node.name for node in drive.cluster.running()]
     sides = [view["nodes"] for view in queue.get("views", ()) if view["state"] not in UNSERVED]
     if queue["type"] != "classic" and sides:
@@ -297,13 +321,15 @@ def served_at(drive: Drive, queue: dict[str, Any]) -> str:
 
 
 def homes_of(queue: dict[str, Any]) -> list[str]:
-    """The nodes without which a queue is not served."""
+    """Return the nodes that a queue needs to be served."""
     return [queue["master"]] if queue["type"] == "classic" else queue["members"]
 
 
 def drain(drive: Drive, names: list[str]) -> dict[str, dict[str, Any]]:
-    """`ids` and `redelivered` of those queues that are served; with `views`, what each side has. Queues with dead
-    letters, which carry no number of theirs, are left out."""
+    """Return `ids` and `redelivered` of those queues that are served; with `views`, the content in each partition.
+
+    Queues with dead letters, which have no number of that queue, are left out.
+    """
     left = queues_of(drive, drive.snapshot())
     contents = {}
     for name in names:
@@ -325,12 +351,15 @@ def drain(drive: Drive, names: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def ids_at(drive: Drive, name: str, node: str) -> list[list[int]]:
-    """The numbers of the messages that a queue delivers to a client at a node."""
+    """Return the numbers of the messages that a queue delivers to a client at a node."""
     return in_order(number for number, _ in messages(drive, name, node) or ())
 
 
 def messages(drive: Drive, name: str, node: str) -> list[tuple[int, bool]] | None:
-    """(number, redelivered) of the messages that a queue delivers to a client at a node; None if it does not serve."""
+    """Return (number, redelivered) of the messages that a queue delivers to a client at a node.
+
+    Return None if the queue does not serve.
+    """
     try:
         return drive.loop.run(drive.clients.drain(name, node)).result(DRAIN_S)
     except (Refused, CallFailed, TimeoutError):

@@ -1,4 +1,4 @@
-"""Channels that publish, and what each message carries: its number for each queue, in a header."""
+"""Channels that publish; each message has its number for each queue in a header."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hawb.scenario.verbs import Publish, Publisher
 
 HEADER = "x-hawb-numbers"
 ALTERNATE = "CC"
-"""The header by which a message goes to further queues (RabbitMQ's sender-selected distribution)."""
+"""The header that routes a message to further queues (RabbitMQ's sender-selected distribution)."""
 
 Numbers = list[tuple[str, int]]
-"""A message's number in each queue that it goes to."""
+"""A message's number in each of its queues."""
 Told = Callable[[Numbers, str], None]
-"""Is called with messages that were confirmed or nacked."""
+"""A callback for messages that were confirmed or nacked."""
 
 
 async def opened(channel: Channel, mode: str, told: Told) -> Publishing:
-    """A channel made ready to publish. Raises Refused."""
+    """Return a channel that is ready to publish. Raise Refused."""
     publishing = Publishing(channel, told)
     if mode == "confirm":
         await channel.call("confirm_delivery", publishing.on_frame)
@@ -42,7 +42,7 @@ class Publishing:
         self._tag = 0
 
     def publish(self, names: list[str], numbers: Numbers, verb: Publish | Publisher) -> None:
-        """Writes one message."""
+        """Write one message."""
         headers: dict[str, Any] = {HEADER: dict(numbers)}
         if names[1:]:
             headers[ALTERNATE] = names[1:]
@@ -54,7 +54,7 @@ class Publishing:
         self.channel.pika.basic_publish("", names[0], bytes(verb.size), properties)
 
     def on_frame(self, frame: Any) -> None:
-        """Takes in basic.ack or basic.nack from the broker."""
+        """Process basic.ack or basic.nack from the broker."""
         verdict = "confirmed" if isinstance(frame.method, pika.spec.Basic.Ack) else "nacked"
         tag = frame.method.delivery_tag
         tags = list(takewhile(lambda known: known <= tag, self.pending)) if frame.method.multiple else [tag]

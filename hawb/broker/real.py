@@ -1,4 +1,4 @@
-"""A scenario on a real cluster, from its file to its outcome."""
+"""Play a scenario on a real cluster, from its file to its outcome."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ from hawb.scenario.verbs import Expect
 __all__ = ["CannotPlay", "Played", "bench", "broker_for", "play"]
 
 VERSION = "3.10"
-"""The version of the broker that plays a scenario whose own version has none."""
+"""The version of the broker for a scenario whose own version has none."""
 
 
 class Played(NamedTuple):
-    """A scenario as it was played, its outcome, the outcome so far at each `expect` step, and its nodes' log lines,
-    where logs were read."""
+    """A scenario as it was played, its outcome, the outcome so far at each `expect` step, and its nodes' log lines.
+
+    `log` is empty if logs were not read.
+    """
 
     scenario: Scenario
     outcome: dict[str, Any]
@@ -41,8 +43,11 @@ class Played(NamedTuple):
 
 @contextlib.contextmanager
 def bench() -> Iterator[Bench]:
-    """A bench on which scenarios are played on real clusters, one after the other. Whatever ends the program, also
-    SIGTERM or SIGHUP, all that was started is removed. Raises CannotPlay for what the machine lacks."""
+    """Yield a bench on which scenarios are played on real clusters, one after the other.
+
+    All that was started is removed when the program ends, also on SIGTERM or SIGHUP. Raise CannotPlay if the machine
+    lacks something.
+    """
     if sys.platform != "linux":
         raise CannotPlay(f"a real cluster is run on Linux alone, in network namespaces; this is {sys.platform}")
 
@@ -51,15 +56,18 @@ def bench() -> Iterator[Bench]:
 
 
 def broker_for(scenario: Scenario) -> str:
-    """The version of the broker for a scenario: the scenario's own, where there is such a broker."""
+    """Return the version of the broker for a scenario: the scenario's own, if there is such a broker."""
     return scenario.cluster.version if scenario.cluster.version in SUITES else VERSION
 
 
 def play(
     bench: Bench, scenario: Scenario, version: str = VERSION, logged: bool = False, witness: Witness | None = None
 ) -> Played:
-    """Plays a scenario on a fresh cluster, as one of that cluster's version, and reads the nodes' logs if told so. For
-    a witness the cluster has done nothing before. Raises CannotPlay."""
+    """Play a scenario on a cluster of a version. Raise CannotPlay.
+
+    With `logged`, also read the nodes' logs. The bench keeps the cluster for the next scenario after one that does
+    nothing to nodes and links, except with a witness.
+    """
     if reasons := undriven(scenario):
         raise CannotPlay("not driven on a real cluster: " + "; ".join(reasons))
     scenario = replace(scenario, cluster=replace(scenario.cluster, version=version))

@@ -1,9 +1,9 @@
-"""The releases of RabbitMQ that can be run here: the machine's own package, and other Debians' in roots of their own.
+"""The releases of RabbitMQ that can run here: the machine's own package, and other Debian releases in their own roots.
 
-Each profile of the rules but 3.13 is the release of some Debian, so that it can be asked. Where the machine's own
-package is another release, that Debian is installed with debootstrap, once, below the user's cache directory; its
-programs run with `chroot`. Whatever they need of the machine is mounted for each program in a mount namespace of its
-own, so that the mounts go with the program, however it ends.
+Each rules profile except 3.13 is the release in some Debian, so that hawb can run it. If the machine's own package is
+another release, that Debian is installed with debootstrap, once, below the user's cache directory; its programs run
+with `chroot`. The parts of the machine that they need are mounted for each program in its own mount namespace, so the
+mounts end with the program.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import NamedTuple
 from hawb.rules.profiles import PROFILES
 
 SUITES = {"3.8": "bullseye", "3.10": "bookworm", "4.0": "trixie", "4.3": "forky"}
-"""The Debian that has a profile's release, by profile."""
+"""The Debian release that has a profile's RabbitMQ, by profile."""
 SCRIPTS = Path("/usr/share/debootstrap/scripts")
-"""Where debootstrap has a script for each Debian that it knows; one that is newer is installed as sid is."""
+"""debootstrap's script for each Debian release that it knows; a newer one is installed with the script of sid."""
 PACKAGES = "rabbitmq-server,iproute2,adduser"
 HOME = Path("/usr/lib/rabbitmq")
 """The folder of the broker in Debian's package."""
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 class CannotPlay(Exception):  # noqa: N818 - named for what it says
-    """Why a scenario cannot be played on a real cluster, here or anywhere; the text says what is lacking."""
+    """A scenario cannot be played on a real cluster, here or on any machine; the text says why."""
 
 
 class Release(NamedTuple):
@@ -51,51 +51,51 @@ class Release(NamedTuple):
 
     @property
     def libraries(self) -> Path:
-        """The release's Erlang libraries, for ERL_LIBS."""
+        """Return the release's Erlang libraries, for ERL_LIBS."""
         return HOME / "lib" / f"rabbitmq_server-{PROFILES[self.version].release}" / "plugins"
 
     @property
     def installed(self) -> bool:
-        """Whether the root has just this release."""
+        """Return True if the root has exactly this release."""
         return self.root.joinpath(*self.libraries.parts[1:]).is_dir()
 
     def command(self, words: Iterable[str], shared: Path) -> list[str]:
-        """A command that runs one of the root's programs, which finds the directory `shared` at the same path."""
+        """Return a command that runs one of the root's programs; it finds the directory `shared` at the same path."""
         if self.root == Path("/"):
             return list(words)
         return ["unshare", "--mount", "sh", "-ec", ENTER, "sh", str(self.root), str(shared), *words]
 
 
 def script(name: str) -> str:
-    """One of the broker's own scripts, within its root."""
+    """Return the path of one of the broker's own scripts, within its root."""
     return str(HOME / "bin" / name)
 
 
 def release(version: str) -> Release:
-    """The release of a profile, installed at its first use. Raises CannotPlay, saying what is lacking."""
+    """Return the release of a profile, installed at its first use. Raise CannotPlay, with what is missing."""
     if version not in SUITES:
         raise CannotPlay(f"no real broker is available for version {version}; available: {', '.join(SUITES)}")
     return found(version) or install(Release(version, directory() / version))
 
 
 def found(version: str) -> Release | None:
-    """The release of a profile if it is installed, the machine's own first; else None."""
+    """Return the release of a profile if it is installed, the machine's own first; else None."""
     releases = [Release(version, root) for root in (Path("/"), directory() / version)]
     return next((known for known in releases if known.installed), None)
 
 
 def directory() -> Path:
-    """The folder of all roots."""
+    """Return the folder of all roots."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hawb" / "brokers"
 
 
 def install(wanted: Release) -> Release:
-    """Installs a release with its Debian. Raises CannotPlay."""
+    """Install a release with its Debian. Raise CannotPlay."""
     suite, number = SUITES[wanted.version], PROFILES[wanted.version].release
     name = f"RabbitMQ {number} of Debian {suite}"
     if shutil.which("debootstrap") is None:
         raise CannotPlay(f"{name} needs debootstrap (apt-get install --no-install-recommends debootstrap)")
-    import fcntl  # Windows, where models are fuzzed too, has none
+    import fcntl  # Windows, where fuzzing runs too, has none
 
     source = mirror()
     wanted.root.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def install(wanted: Release) -> Release:
 
 
 def bootstrap(suite: str, root: Path, source: str) -> None:
-    """Installs a Debian and the broker. Its mounts and processes end with it. Raises CannotPlay."""
+    """Install a Debian and the broker. Its mounts and processes end with it. Raise CannotPlay."""
     command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "debootstrap", "--variant=minbase"]
     command += [f"--include={PACKAGES}", suite, str(root), source]
     if (SCRIPTS / "sid").exists() and not (SCRIPTS / suite).exists():
@@ -130,7 +130,7 @@ def bootstrap(suite: str, root: Path, source: str) -> None:
 
 
 def mirror() -> str:
-    """The Debian mirror that the machine's own apt is configured with. Raises CannotPlay."""
+    """Return the Debian mirror that the machine's own apt is configured with. Raise CannotPlay."""
     command = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
     command += ["Created-By: Packages", "Origin: Debian", "Label: Debian"]
     try:

@@ -1,11 +1,11 @@
-"""Links between nodes as slow as a scenario has them: packets go through a router in user space.
+"""Slow down the links between nodes as a scenario says: packets go through a router in user space.
 
-Some kernels lack their own way to do this (`netem`). Here packets from one node to another leave by a TUN device; a
-thread holds each for the link's latency and hands it to the other node's device. No packet is lost or overtakes
-another. The hub reaches every node without the router, so clients and the control node stay fast, as in the model.
+Some kernels lack their own means (`netem`). Here packets from one node to another leave by a TUN device; a thread holds
+each for the link's latency and passes it to the other node's device. No packet is lost or overtakes another. The hub
+reaches every node without the router, so clients and the control node stay fast, as in the model.
 
-Links are fast while a cluster boots and is set up, and slow from `slow_down` on. So that no packet is sent twice only
-because an answer takes long, TCP waits for longer than a packet's way there and back.
+Links are fast while a cluster boots and is set up, and slow from `slow_down` on. TCP's retransmission timeout is longer
+than a packet's way there and back, so that a late answer does not cause a packet to be sent twice.
 """
 
 from __future__ import annotations
@@ -29,24 +29,27 @@ from hawb.scenario.document import Timing
 FASTEST_S = 0.01
 """Links of a smaller latency are left as they are."""
 BUSY_S = 0.1
-"""The least time that the packets under way take on a link if they are more than the nodes' background traffic."""
+"""The packets on their way count as more than background traffic if the link needs at least this time for them."""
 DEVICE = "slow"
 LARGEST = 65535
 """The largest packet, headers included."""
 TUN, TUNSETIFF, IFF_TUN, IFF_NO_PI = "/dev/net/tun", 0x400454CA, 0x0001, 0x1000
 TO_HOST = 19
-"""The place of the last byte of an IPv4 packet's destination, which is the number of a node."""
+"""The offset of the last byte of an IPv4 packet's destination, which is the number of a node."""
 SETTINGS = {"tcp_slow_start_after_idle": "0", "tcp_early_retrans": "0"}
-"""What TCP must not do on a slow link: send less after a silence, or send again early."""
+"""TCP's settings for a slow link: no slow start after a silence, no early retransmission."""
 
 
 def is_slow(timing: Timing) -> bool:
-    """Whether a scenario's links have to be slowed down."""
+    """Return True if a scenario's links have to be slowed down."""
     return timing.link_latency_s > FASTEST_S or timing.network_mb_s < Timing().network_mb_s
 
 
 class SlowLinks:
-    """The router between the nodes of a network that is up, until `close`. Raises CannotPlay where there is no TUN."""
+    """The router between the nodes of a network that is up, until `close`.
+
+    Creating one raises CannotPlay if there is no TUN device.
+    """
 
     def __init__(self, network: Network, timing: Timing):
         self._timing = timing
@@ -54,7 +57,7 @@ class SlowLinks:
         self._devices: dict[int, int] = {}
         self._free_at: dict[tuple[int, int], float] = {}
         self._arrival: dict[tuple[int, int], float] = {}
-        # Packets: when each is due, in which order it came, where it goes.
+        # Packets: due time, order of arrival, device of the receiver, content.
         self._held: list[tuple[float, int, int, bytes]] = []
         self._order = count()
         self._stopping, self._stop = os.pipe()
@@ -66,25 +69,27 @@ class SlowLinks:
 
     @property
     def slow(self) -> bool:
-        """Whether links are slow now."""
+        """Return True if links are slow now."""
         return self._s_per_byte > 0
 
     @property
     def busy(self) -> bool:
-        """Whether a link has more to carry than the nodes' background traffic. A master hands a whole batch over at
-        once, and hears from its mirror only when the mirror has it."""
+        """Return True if a link carries more than the nodes' background traffic.
+
+        A master passes on a whole batch at once, and its mirror answers only after it has the batch.
+        """
         return any(free_at > time.monotonic() + BUSY_S for free_at in self._free_at.copy().values())
 
     def slow_down(self) -> None:
-        """Makes links as slow as the scenario has them."""
+        """Make links as slow as the scenario has them."""
         self._latency_s, self._s_per_byte = self._timing.link_latency_s, 1e-6 / self._timing.network_mb_s
 
     def speed_up(self) -> None:
-        """Makes links fast again."""
+        """Make links fast again."""
         self._latency_s, self._s_per_byte = 0.0, 0.0
 
     def close(self) -> None:
-        """Ends the router, with its devices and the packets under way."""
+        """End the router, with its devices and the packets on their way."""
         os.write(self._stop, b"x")
         self._thread.join(5)
         for file in (*self._devices.values(), self._stop, self._stopping):
@@ -115,7 +120,7 @@ class SlowLinks:
                 self._deliver()
 
     def _hold(self, sender: int) -> None:
-        """Takes a packet that a node has sent, and holds it."""
+        """Read a packet that a node has sent, and hold it."""
         packet = os.read(self._devices[sender], LARGEST)
         now, receiver = time.monotonic(), packet[TO_HOST] if packet[0] >> 4 == 4 else None
         if receiver in self._devices:
@@ -125,14 +130,14 @@ class SlowLinks:
             heappush(self._held, (arrives, next(self._order), self._devices[receiver], packet))
 
     def _deliver(self) -> None:
-        """Delivers the packets that have been held for long enough."""
+        """Deliver the packets that have been held for long enough."""
         while self._held and self._held[0][0] <= time.monotonic():
             os.write(self._held[0][2], self._held[0][3])
             heappop(self._held)
 
 
 def route(network: Network, number: int, patience_s: float) -> None:
-    """Routes a node's packets for other nodes over its device, and has TCP wait `patience_s` before it sends again."""
+    """Route a node's packets for other nodes over its device, with a retransmission timeout of `patience_s` seconds."""
     ip("-n", network.namespace(number), "link", "set", DEVICE, "mtu", str(LARGEST), "up")
     for other in range(1, network.count + 1):
         if other != number:
@@ -143,7 +148,7 @@ def route(network: Network, number: int, patience_s: float) -> None:
 
 
 def on_a_thread_of(namespace: str, work: Callable[[], None]) -> None:
-    """Does some work on a thread within a namespace. Raises what the work raises."""
+    """Run a function on a thread within a namespace. Raise its errors."""
 
     def entered() -> None:
         enter(namespace)

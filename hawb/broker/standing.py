@@ -1,8 +1,9 @@
-"""A scenario's beginning on a real cluster: its policies, and queues with mirrors in the order that the file tells.
+"""Build a scenario's beginning on a real cluster: its policies, and queues with mirrors in the order of the file.
 
-A queue is declared at its master and given its mirrors one after the other by a policy of its own: those that are to be
-synchronised while it is empty, the others once it has its messages. Then that policy goes, and the file's are in force.
-The result is checked, since some beginnings cannot be built so (a later mirror synchronised before an older one).
+A queue is declared at its master and gets its mirrors one after the other by a policy of its own: those that are to be
+synchronised while it is empty, the others once it has its messages. Then that policy is cleared, and the file's apply.
+The result is checked, since some beginnings cannot be built like this (a later mirror synchronised before an older
+one).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hawb.scenario.verbs import AddMember, Declare, DeleteMember, Get, Kill, Pub
 
 
 def build(drive: Drive, scenario: Scenario) -> None:
-    """Brings a booted, empty cluster to where the scenario begins. Raises CannotPlay."""
+    """Bring a booted, empty cluster to the scenario's beginning. Raise CannotPlay."""
     for vhost in sorted(vhosts(scenario) - {"/"}):
         drive.cluster.add_vhost(vhost)
     for entry in scenario.queues:
@@ -35,12 +36,12 @@ def build(drive: Drive, scenario: Scenario) -> None:
     take_down(drive, scenario)
     check(drive, scenario)
     for account in drive.clients.accounts.values():
-        # These messages were confirmed so that they are on disk; in the scenario they stand there from the start.
+        # These messages were confirmed so that they are on disk; in the scenario they are there from the start.
         account.confirmed.clear()
 
 
 def vhosts(scenario: Scenario) -> set[str]:
-    """The virtual hosts that a scenario names."""
+    """Return the virtual hosts that a scenario names."""
     named = {entry.vhost for entry in (*scenario.policies, *scenario.operator_policies)}
     for part in (*scenario.queues, *(step.verb for step in scenario.steps)):
         if vhost := getattr(part, "vhost", None):
@@ -51,7 +52,7 @@ def vhosts(scenario: Scenario) -> set[str]:
 
 
 def build_queue(drive: Drive, entry: QueueEntry) -> None:
-    """Builds one queue: declares it, gives it its replicas in order, fills it."""
+    """Build one queue: declare it, give it its replicas in order, fill it."""
     home = entry.master if entry.type == "classic" else entry.leader
     arguments = {**entry.arguments, **({} if entry.type == "classic" else {"x-queue-type": entry.type})}
     if sent_elsewhere(drive, entry):
@@ -71,7 +72,7 @@ def build_queue(drive: Drive, entry: QueueEntry) -> None:
 
 
 def change_members(drive: Drive, entry: QueueEntry) -> None:
-    """Gives a quorum queue the members that the file has; RabbitMQ draws them."""
+    """Give a quorum queue the members of the file; RabbitMQ chooses them at random."""
     if not entry.members:
         return
     name = join_queue(*split_queue(entry.queue))
@@ -87,12 +88,12 @@ def change_members(drive: Drive, entry: QueueEntry) -> None:
 
 
 def sent_elsewhere(drive: Drive, entry: QueueEntry) -> bool:
-    """Whether the cluster's settings could put a queue's master on another node than the file has it."""
+    """Return True if the cluster's settings could place a queue's master on another node than the file says."""
     return entry.master is not None and drive.cluster.entry.queue_master_locator != "client-local"
 
 
 def mirror_on(drive: Drive, entry: QueueEntry, mirrors: list[str], before: list[str] | None = None) -> None:
-    """Adds mirrors one after the other."""
+    """Add mirrors one after the other."""
     placed = list(before or [])
     for mirror in mirrors:
         placed.append(mirror)
@@ -100,7 +101,7 @@ def mirror_on(drive: Drive, entry: QueueEntry, mirrors: list[str], before: list[
 
 
 def building_policy(drive: Drive, entry: QueueEntry, definition: dict[str, Any]) -> None:
-    """Sets a queue's policy while it is built, above all others."""
+    """Set a queue's policy while it is built, with priority over all others."""
     vhost, name = split_queue(entry.queue)
     drive.rabbitmqctl(
         "rabbit_policy", "parse_set", vhost, f"{BUILDING} {name}", f"^{escaped(name)}$",
@@ -110,7 +111,7 @@ def building_policy(drive: Drive, entry: QueueEntry, definition: dict[str, Any])
 
 
 def end_building(drive: Drive, entry: QueueEntry) -> None:
-    """Clears the policy that built a queue."""
+    """Clear the policy that built a queue."""
     vhost, name = split_queue(entry.queue)
     if entry.mirrors or sent_elsewhere(drive, entry):
         drive.rabbitmqctl("rabbit_policy", "delete", vhost, f"{BUILDING} {name}", "hawb")
@@ -118,24 +119,24 @@ def end_building(drive: Drive, entry: QueueEntry) -> None:
 
 
 def escaped(name: str) -> str:
-    """A queue's name as a pattern."""
+    """Return a queue's name as a pattern."""
     return "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in name)
 
 
 def take_down(drive: Drive, scenario: Scenario) -> None:
-    """Takes down the nodes that are down at the start, in their order."""
+    """Take down the nodes that are down at the start, in their order."""
     for name, how in scenario.cluster.down.items():
         run(drive, Stop((name,)) if how == "stopped" else Kill((name,)))
 
 
 def run(drive: Drive, verb: Any) -> None:
-    """Takes a step of the building, and waits until the cluster has settled."""
+    """Take a step of the building, and wait until the cluster has settled."""
     drive.apply(-1, Step(verb))
     drive.settle()
 
 
 def check(drive: Drive, scenario: Scenario) -> None:
-    """Raises CannotPlay where a queue is not as the file says, or a step was refused."""
+    """Raise CannotPlay if a queue differs from the file, or a step was refused."""
     if drive.errors:
         raise CannotPlay(drive.errors[0]["text"])
     found = queues_of(drive, drive.snapshot())
@@ -150,7 +151,7 @@ def check(drive: Drive, scenario: Scenario) -> None:
 
 
 def as_written(entry: QueueEntry) -> dict[str, Any]:
-    """The queue as the file has it, in the words of an outcome; without fields that are left to a declaration."""
+    """Return the queue as the file has it, in the words of an outcome; without fields that a declaration decides."""
     if entry.members:
         return {"leader": entry.leader, "members": sorted(entry.members), "messages": entry.messages}
     if entry.master is None:

@@ -1,4 +1,4 @@
-"""What is in a stream, read from its beginning by a client."""
+"""Read the content of a stream, from its beginning, by a client."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from hawb.broker.connections import Channel
 
 PREFETCH = 1000
 QUIET_S = 2
-"""After so long without a message all have come: nobody counts a stream's messages before the next tick."""
+"""After this time without a message, in seconds, all have come.
+
+RabbitMQ counts a stream's messages only at its next tick.
+"""
 
 
 async def read_stream(channel: Channel, name: str, received: Callable, found: Sized) -> None:
-    """Has `received`, which acknowledges, called with every message of a stream, until `found` grows no more."""
+    """Call `received`, which acknowledges, with every message of a stream, until `found` stops growing."""
     await channel.call("basic_qos", prefetch_count=PREFETCH)
     await channel.call("basic_consume", name, received, arguments={"x-stream-offset": "first"})
     had = -1

@@ -1,12 +1,11 @@
-"""What is noted while a story is driven, beside what its steps say: where the cluster stands before and after
-(`export_files`), what nodes knew at each look in between, and their whole logs.
+"""Record a story while it is driven: exports before and after, nodes' views in between, and their whole logs.
 
-A story that begins with an empty cluster is set up by its first steps. What an operator would export before anything
-goes wrong comes after them: before the first step that does more than to set up (`trouble`).
+A story that begins with an empty cluster is set up by its first steps. The export of the state before the faults comes
+after them: before the first step that does more than set up (`trouble`).
 
-What nodes knew is asked of them over Erlang, not read from their logs, so that it can judge what is read from those. It
-is looked at about twenty times a second while a step waits for the cluster to settle, and not while a step only lets
-time pass.
+Nodes' views are queried over Erlang, not read from their logs, so that they can verify what is read from the logs. They
+are queried about twenty times a second while a step waits for the cluster to settle, and not while a step only lets
+time pass. Exports are those of `export_files`.
 """
 
 from __future__ import annotations
@@ -27,19 +26,22 @@ from hawb.scenario.document import Step
 SETTING_UP = (
     verbs.SetPolicy, verbs.SetOperatorPolicy, verbs.Declare, verbs.Bind, verbs.Publish, verbs.Consume, verbs.Expect,
 )  # fmt: skip
-"""Verbs that set up what a story is about."""
+"""Verbs that set up a story."""
 SEEN = ("state", "master", "mirrors", "synchronised_mirrors", "leader", "members", "online", "views")
-"""The fields of a queue whose changes are noted."""
+"""The fields of a queue whose changes are recorded."""
 PLACE = "/var/lib/hawb"
-"""What stands for the folder of a cluster in its logs."""
+"""The replacement of a cluster's folder in its logs."""
 COOKIE = re.compile(r"(?<=cookie hash)(\s*: )\S+")
 CONSOLE = "console"
-"""What a node writes to its console is in its log too."""
+"""A node's console output is in its log too."""
 
 
 class Witness:
-    """Notes what happens in one story; `export_at` is the step before which `before` was exported, `begun` are the
-    steps with the times at which they began (`NodeLogs.begun`)."""
+    """Record the events of one story.
+
+    `export_at` is the step before which `before` was exported, `begun` are the steps with the times at which they began
+    (`NodeLogs.begun`).
+    """
 
     def __init__(self) -> None:
         self.before: Export | None = None
@@ -52,18 +54,18 @@ class Witness:
         self._known: dict[str, dict[str, Any]] = {"nodes": {}, "sees": {}, "queues": {}}
 
     def begin(self, drive: Drive, steps: Sequence[Step]) -> None:
-        """Begins with a cluster that is built."""
+        """Begin with a cluster that is built."""
         self.names, self.export_at = drive.cluster.names, trouble(steps)
         drive.on_look = lambda views: self.look(drive, views)
 
     def step(self, drive: Drive, index: int) -> None:
-        """A step is about to be taken."""
+        """Prepare for a step: export the state if this is the step for it."""
         if index == self.export_at:
             drive.settle()
             self.before = export(drive)
 
     def end(self, drive: Drive) -> None:
-        """The last step is over, and the cluster has settled."""
+        """Export the state after the last step, when the cluster has settled, and read the logs."""
         self.after = export(drive)
         self.before = self.before or self.after
         drive.on_look = None
@@ -74,7 +76,7 @@ class Witness:
             self.logs |= {name: neutral(text, home) for name, text in logs_of(node).items()}
 
     def look(self, drive: Drive, views: dict[str, Any]) -> None:
-        """Notes what is otherwise than at the last look; None is what is gone."""
+        """Record the changes since the last look; None for entries that are gone."""
         now = {
             "nodes": {name: view["state"] for name, view in views.items()},
             "sees": {name: sorted(named(drive, view["nodes"])) for name, view in views.items() if "nodes" in view},
@@ -88,13 +90,15 @@ class Witness:
 
 
 def changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """The entries that are new or otherwise, and None for those that are gone."""
+    """Return the entries that are new or changed, and None for those that are gone."""
     return {key: now.get(key) for key in sorted(before.keys() | now.keys()) if before.get(key) != now.get(key)}
 
 
 def trouble(steps: Sequence[Step]) -> int:
-    """The first step that does more than to set up, or where it has a time, the step that begins its moment; 0 where
-    there is none."""
+    """Return the first step that does more than set up; 0 if there is none.
+
+    If it has a time, return the step that begins its moment.
+    """
     index = next((index for index, step in enumerate(steps) if not isinstance(step.verb, SETTING_UP)), 0)
     while index and steps[index].at is not None:
         index -= 1
@@ -102,7 +106,10 @@ def trouble(steps: Sequence[Step]) -> int:
 
 
 def logs_of(node: BrokerNode) -> dict[str, str]:
-    """The logs of a node by the names of their files: a.log, and of some releases a-crash.log and a-upgrade.log."""
+    """Return the logs of a node by the names of their files.
+
+    They are a.log, and for some releases a-crash.log and a-upgrade.log.
+    """
     found = {}
     for file in sorted(node.directory.rglob("*.log")):
         kind = file.stem.rpartition("_")[2]
@@ -114,6 +121,9 @@ def logs_of(node: BrokerNode) -> dict[str, str]:
 
 
 def neutral(text: str, home: str) -> str:
-    """A log without what is its machine's: the folder of the cluster, the one above it, and hashes of cookies."""
+    """Return a log without traces of the machine.
+
+    The folder of the cluster, the one above it, and hashes of cookies are replaced.
+    """
     text = text.replace(home, PLACE).replace(home.rpartition("/")[0], PLACE)
     return COOKIE.sub(r"\1…", text)

@@ -1,11 +1,11 @@
-"""A definitions export: what `rabbitmqctl export_definitions` and the management API's /api/definitions write.
+"""Read a definitions export, as `rabbitmqctl export_definitions` and the management API's /api/definitions write it.
 
-It tells policies, virtual hosts and queues with their arguments, but neither nodes nor where a queue stands or how deep
-it is. Operator policies stand among the runtime parameters, as component `operator_policy`
+An export has policies, virtual hosts and queues with their arguments. It has no nodes, no placement and no depth of
+queues. Operator policies are among the runtime parameters, as component `operator_policy`
 (rabbit_runtime_parameters:list leaves out the component `policy` alone). An export of one virtual host leaves out the
 key `vhost` (rabbit_mgmt_wm_definitions).
 
-Users and permissions are counted and not decoded, so there is nothing of them to keep or to print.
+Users and permissions are counted and not decoded, so that none of their content can be kept or printed.
 """
 
 from __future__ import annotations
@@ -48,8 +48,11 @@ _NOTHING = (b"[]", b"{}", b'""', b"null")
 
 
 class PolicyBody(Struct, rename={"apply_to": "apply-to"}, gc=False):
-    """A policy without its name, as exports and listings write it; rabbitmqctl lists the definition as text, and up to
-    4.2 exports that of an operator policy as pairs of key and value."""
+    """A policy without its name, as exports and listings write it.
+
+    rabbitmqctl lists the definition as text. Exports up to 4.2 write that of an operator policy as pairs of key and
+    value.
+    """
 
     pattern: str
     definition: Table | str
@@ -58,7 +61,7 @@ class PolicyBody(Struct, rename={"apply_to": "apply-to"}, gc=False):
 
 
 class Policy(PolicyBody, rename={"apply_to": "apply-to"}, gc=False, kw_only=True):
-    """A policy with its name; no virtual host in the export of a single one."""
+    """A policy with its name. `vhost` is None in the export of a single virtual host."""
 
     name: Name
     vhost: Name | None = None
@@ -77,8 +80,11 @@ class DefinedQueue(Struct, gc=False):
 
 
 class Vhost(Struct):
-    """A virtual host of an export. 4.0 to 4.2 export the default queue type in force beside the metadata, the node's
-    default included (`rabbit_definitions:vhost_definition`)."""
+    """A virtual host of an export.
+
+    4.0 to 4.2 export the default queue type in force beside the metadata; that may be the node's default
+    (`rabbit_definitions:vhost_definition`).
+    """
 
     name: Name
     limits: Table = None
@@ -87,7 +93,7 @@ class Vhost(Struct):
 
 
 class Parameter(Struct):
-    """A runtime parameter; its value may hold a password and stays undecoded but for operator policies."""
+    """A runtime parameter. Its value may hold a password; only values of operator policies are decoded."""
 
     component: Name
     name: Name
@@ -102,7 +108,7 @@ class GlobalParameter(Struct):
 
 
 class Exchange(Struct, gc=False):
-    """An exchange; the default ones are not exported."""
+    """An exchange. Exports leave out the default ones."""
 
     name: str
     vhost: Name | None = None
@@ -114,7 +120,7 @@ class Exchange(Struct, gc=False):
 
 
 class Binding(Struct, gc=False):
-    """A binding; those of the default exchange ("") are implicit in the queues."""
+    """A binding. Those of the default exchange ("") are not exported: they follow from the queues."""
 
     source: str
     destination: str = ""
@@ -125,7 +131,7 @@ class Binding(Struct, gc=False):
 
 
 class Export(Struct):
-    """The sections of an export that are read; of users and permissions only their number."""
+    """The sections of an export that hawb reads. Users and permissions are kept undecoded, to be counted."""
 
     rabbit_version: str | None = None
     rabbitmq_version: str | None = None
@@ -144,10 +150,13 @@ class Export(Struct):
 
 @dataclass
 class Definitions:
-    """The content of an export, policies as the scenario contract writes them; and notes on what no scenario holds. Of
-    operator resources the nodes, which all run, and the settings too, as the contract writes them, and which settings
-    they hold besides. An export without a section does not tell what it is about, and resources without a Queue do not
-    tell the queues: applications declare them."""
+    """The content of an export, with policies as a scenario has them, and notes on what no scenario can hold.
+
+    `nodes` and `settings` come from resources of Kubernetes' operators: the nodes all run, and `settings` has the
+    settings of a scenario's cluster. `settings_left` has the settings that the resources have and a scenario cannot
+    hold. `queues_told` and `policies_told` are False if the export lacks these sections. `queues_told` is also False
+    for resources without a Queue, as applications declare the queues then.
+    """
 
     release: str | None = None
     vhosts: list[str] = field(default_factory=list)
@@ -165,8 +174,11 @@ class Definitions:
 
 
 def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
-    """Reads an export, or resources of Kubernetes' operators as one. Entries that name no virtual host are of `vhost`,
-    by default the one that the export itself names, or /. Raises ImportRefused."""
+    """Return the content of an export, or of resources of Kubernetes' operators.
+
+    Entries without a virtual host belong to `vhost`, by default to the one that the export itself names, else to /.
+    Raise ImportRefused if the file cannot be imported.
+    """
     text, manifest = export_text(file)
     check_json(file, text)
     sections = decode(file, "", text, dict[str, Raw])
@@ -202,8 +214,10 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
 
 
 def holds_export(file: Path) -> bool:
-    """Whether a file looks like a definitions export, or holds resources that are read as one, and not like a listing.
-    Raises ImportRefused if it cannot be read."""
+    """Return True if a file looks like a definitions export and not like a listing, or holds operators' resources.
+
+    Raise ImportRefused if the file cannot be read.
+    """
     if manifests(file):
         return True
     text = read_text(file)
@@ -217,7 +231,7 @@ def holds_export(file: Path) -> bool:
 
 
 def policy_entry(file: Path, policy: Policy) -> dict[str, Any]:
-    """A policy as the scenario contract writes it."""
+    """Return a policy as a scenario file has it. Raise ImportRefused if its definition is no property list."""
     definition = policy.definition
     if isinstance(definition, str):
         place = f"the definition of policy {quoted(policy.name)}"
@@ -234,13 +248,16 @@ def policy_entry(file: Path, policy: Policy) -> dict[str, Any]:
 
 
 def queue_type(kind: str | None, arguments: Mapping[str, Value]) -> str:
-    """The type of a queue: its own, else the argument's, else classic; releases write it as a word or as a module."""
+    """Return the type of a queue: its own, else that of the argument x-queue-type, else classic.
+
+    Releases write a type as a word or as the name of its module; the word is returned.
+    """
     kind = str(kind or arguments.get(TYPE) or CLASSIC)
     return _TYPES.get(kind, kind)
 
 
 def profile(release: str) -> str | None:
-    """The rules profile nearest to a release, the older of two as near; None if that is no release."""
+    """Return the rules profile nearest to a release, the older of two equally near; None if the text is no release."""
     major, _, rest = release.partition(".")
     minor = rest.partition(".")[0]
     if not all(part.isascii() and part.isdigit() and len(part) <= 4 for part in (major, minor)):
@@ -272,7 +289,7 @@ def _operator_policies(file: Path, export: Export) -> Iterator[tuple[str, str, d
 
 
 def _make_objects(file: Path, export: Export) -> None:
-    """Makes objects of all property lists of an export. Raises ImportRefused."""
+    """Convert all property lists of an export to objects. Raise ImportRefused."""
     for number, queue in enumerate(export.queues):
         queue.arguments = properties(file, f"queues[{number}].arguments", queue.arguments)
     for number, vhost in enumerate(export.vhosts):
@@ -282,22 +299,23 @@ def _make_objects(file: Path, export: Export) -> None:
 
 
 def make_routing_objects(file: Path, exchanges: list[Exchange], bindings: list[Binding]) -> None:
-    """Makes objects of the arguments of exchanges and bindings. Raises ImportRefused."""
+    """Convert the arguments of exchanges and bindings to objects, in place. Raise ImportRefused."""
     for section, entries in (("exchanges", exchanges), ("bindings", bindings)):
         for number, one in enumerate(entries):
             one.arguments = properties(file, f"{section}[{number}].arguments", one.arguments)
 
 
 def _fill_types(export: Export, manifest: Manifest) -> list[str]:
-    """Give each queue its type; return notes on queues of which the file names none.
+    """Set each queue's type. Return notes on queues whose type the file does not have.
 
-    `rabbitmqctl export_definitions` writes the type of every queue. The management API writes the arguments alone, and
+    `rabbitmqctl export_definitions` writes the type of every queue. The management API writes only the arguments, and
     so do files written by hand. A declaration fills in the default queue type of the virtual host, else the node's
     (`rabbit_amqqueue:augment_declare_args`), and so does an import since 3.11.0 (`rabbit_definitions:add_queue_int`).
+
     An import by 3.10 does not, and a queue that the management API of 3.10 exports without x-queue-type was declared
-    before there was a default: both are classic. Resources are declared over the management API, where 3.10.8 fills the
-    type in too. The node's default came with 3.12.14 and 3.13.3. Up to 3.12 a type that does not fit the queue is not
-    filled in, later releases fill in classic, which comes to the same.
+    before there was a default: both are classic. Resources are declared over the management API, where 3.10.8 also
+    fills in the type. The node's default came with 3.12.14 and 3.13.3. Up to 3.12 a type that does not fit the queue is
+    not filled in; later releases fill in classic, which has the same effect.
     """
     release = release_numbers(export.rabbitmq_version or export.rabbit_version)
     defaults: dict[str, str | None] = {}
@@ -321,7 +339,7 @@ def _fill_types(export: Export, manifest: Manifest) -> list[str]:
 
 
 def default_type(vhost: Vhost) -> str | None:
-    """Return the default queue type of a virtual host, classic, quorum or stream; None if it has none of its own."""
+    """Return a virtual host's own default queue type: classic, quorum or stream; None if it has none."""
     told = vhost.metadata.get("default_queue_type")
     if told in _NO_TYPE:
         told = vhost.default_queue_type
@@ -330,7 +348,7 @@ def default_type(vhost: Vhost) -> str | None:
 
 
 def _fill_vhosts(export: Export, vhost: str | None) -> list[str]:
-    """Gives the entries in an export of a single virtual host that host; returns a note that says so."""
+    """Set the virtual host of entries that have none. Return a note that names it."""
     home = vhost or export.original_vhost_name or "/"
     homeless = [
         entry

@@ -1,8 +1,8 @@
-"""A cluster read from its files: a scenario, and notes on all that the files do not tell or a scenario cannot carry.
+"""Import a cluster from its files: a scenario, and notes on what the files lack and what a scenario cannot hold.
 
-Nothing is guessed in silence. A fact that no file tells is left to the scenario's default, and a note names the queues.
-A queue that a scenario cannot hold (an exclusive queue, one of another type) is left out, and a note names it. Where
-files disagree the later one stands: the definitions, then the listings in their order.
+hawb notes each assumption. Where no file has a fact, the scenario's default applies, and a note names the queues. A
+queue that a scenario cannot hold (an exclusive queue, one of another type) is left out, and a note names it. Where
+files disagree, the later one is used: the definitions come first, then the listings in their order.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ _MOST_MADE_UP_NODES = 7
 
 
 class Live(NamedTuple):
-    """What files tell of a cluster as it runs, beside its scenario: whether a listing names its nodes, and whether
-    listings have all of its queues; the queues of which no listing tells where they stand or how many messages they
-    hold; those that a listing has as out of use, each with its state there; and the virtual hosts. By default all is
-    known."""
+    """What the files say about the running cluster, beside its scenario. By default everything is known.
+
+    `nodes_listed` is True if a file names the nodes, `queues_listed` if listings have all queues. `unlisted` has the
+    queues whose placement, replicas or depth no listing has. `listed_down` maps the queues that a listing has as
+    unusable to their states there.
+    """
 
     nodes_listed: bool = True
     queues_listed: bool = True
@@ -39,7 +41,7 @@ class Live(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Return True if nothing lacks."""
+        """Return True if no fact is missing."""
         return self.nodes_listed and self.queues_listed and not self.unlisted
 
 
@@ -48,9 +50,11 @@ ALL_KNOWN = Live()
 
 @dataclass(frozen=True)
 class Imported:
-    """A scenario without steps, as the document that a scenario file holds; notes on what it lacks, a line each; the
-    queues that it has empty because nothing tells how many messages they hold; and what files tell of the cluster as it
-    runs."""
+    """A scenario without steps, as the document of a scenario file, and notes on what it lacks, a line each.
+
+    `depths_untold` names the queues that the scenario has as empty because no file has their depth. `live` is what the
+    files say about the running cluster.
+    """
 
     scenario: dict[str, Any]
     notes: list[str]
@@ -59,9 +63,9 @@ class Imported:
 
 
 def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path] = ()) -> Imported:
-    """Reads a definitions export, if there is one, and listings of the same cluster.
+    """Return the cluster of a definitions export, if there is one, and of listings of the same cluster.
 
-    Each is FILE or VHOST=FILE, where VHOST is the virtual host of entries that name none. Raises ImportRefused.
+    Each source is FILE or VHOST=FILE, where VHOST is the virtual host of entries that name none. Raise ImportRefused.
     """
     defined = Definitions() if definitions is None else read_definitions(*split_source(definitions))
     told = Listings(defined)
@@ -90,14 +94,16 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
 
 
 def scenario_of(files: Sequence[str | Path]) -> tuple[Scenario, list[str]]:
-    """The cluster of some files, of which one is its definitions export, and notes on what they do not tell, a line
-    each. Raises ImportRefused, and ScenarioRefused where a scenario cannot hold the cluster."""
+    """Return the scenario of some files, one of them a definitions export, and the notes of its import, a line each.
+
+    Raise ImportRefused, or ScenarioRefused if a scenario cannot hold the cluster.
+    """
     imported = imported_of(files)
     return read_scenario(imported.scenario), imported.notes
 
 
 def imported_of(files: Sequence[str | Path]) -> Imported:
-    """The cluster of some files, of which one is its definitions export. Raises ImportRefused."""
+    """Return the cluster of some files, one of which is its definitions export. Raise ImportRefused."""
     if not any(holds_export(split_source(file)[0]) for file in files):
         raise ImportRefused(split_source(files[0])[0], "all files", "no definitions export",
                             "an export, as rabbitmqctl export_definitions writes it, and listings")  # fmt: skip
@@ -105,13 +111,13 @@ def imported_of(files: Sequence[str | Path]) -> Imported:
 
 
 def import_files(files: Sequence[str | Path]) -> Imported:
-    """The cluster of some files, of which one may be its definitions export. Raises ImportRefused."""
+    """Return the cluster of some files, one of which may be its definitions export. Raise ImportRefused."""
     export = next((file for file in files if holds_export(split_source(file)[0])), None)
     return import_cluster(export, [file for file in files if file != export])
 
 
 def split_source(source: str | Path) -> tuple[Path, str | None]:
-    """(file, virtual host or None) of FILE or VHOST=FILE; a text that names a file as a whole is FILE."""
+    """Return (file, virtual host or None) of FILE or VHOST=FILE. A text that is the path of a file is taken as FILE."""
     vhost, separator, file = str(source).partition("=")
     if not separator or not vhost or Path(source).exists():
         return Path(source), None
@@ -123,7 +129,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:
-    """The rules profile of the cluster's release."""
+    """Return the rules profile of the cluster's release."""
     release = told.release or defined.release
     if told.release and defined.release and told.release != defined.release:
         notes.append(f"release {released(told.release)} in a listing, {released(defined.release)} in the definitions")
@@ -141,8 +147,10 @@ def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:
 
 
 def _known(policies: Iterable[dict], profile: Profile, operator: bool, notes: list[str]) -> list[dict]:
-    """Policies without the settings that their release does not know. An upgraded cluster keeps such settings, and its
-    policies that were set before: they have no effect."""
+    """Return policies without the settings that the release does not know.
+
+    An upgraded cluster keeps policies with such settings if they were set before; the settings have no effect.
+    """
     known = profile.operator_policy_settings if operator else profile.policy_settings
     kept = []
     for policy in policies:
@@ -159,7 +167,10 @@ def _known(policies: Iterable[dict], profile: Profile, operator: bool, notes: li
 
 
 def _unknown(settings: Mapping[str, Any], left: Collection[str]) -> str:
-    """The settings that no file tells; `left` are those that a file tells and a scenario cannot carry."""
+    """Return a phrase that names the settings that no file has.
+
+    `left` are the settings that a file has and a scenario cannot hold.
+    """
     missing = [name for name in _SETTINGS if name not in settings and name not in left]
     others = "other " if (settings.keys() | set(left)) - set(_SETTINGS) else ""
     return ", ".join([*missing, f"the {others}quorum and mirroring settings and the network"])
@@ -173,8 +184,11 @@ def _cluster(version: str, nodes: Mapping[str, str], settings: Mapping[str, Any]
 
 
 def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: list[str]) -> dict[str, str]:
-    """Each node and how it is, running, stopped or forgotten: as a listing tells, else those that queues (`standing`)
-    and policies name. A node that queues name and a listing of all nodes does not has left the cluster."""
+    """Return each node with its status: running, stopped or forgotten.
+
+    The nodes are those of the listings or resources, else those that queues (`standing`) and policies name. A node that
+    has queues and is missing from a listing of all nodes has left the cluster.
+    """
     in_policies = dict.fromkeys(_policy_nodes(defined))
     known = told.nodes or defined.nodes
     if not known:
@@ -207,7 +221,7 @@ def _policy_nodes(defined: Definitions) -> Iterator[str]:
 
 
 def _needed_nodes(defined: Definitions) -> int:
-    """Three, or as many as the largest `exactly` or initial group size asks for, up to a limit."""
+    """Return three, or the largest `exactly` or initial group size, up to a limit."""
     asked = [policy["definition"].get("ha-params") for policy in defined.policies.values()]
     sizes = ("x-quorum-initial-group-size", "x-initial-cluster-size")
     asked += [queue.arguments.get(key) for queue in defined.queues.values() for key in sizes]

@@ -1,9 +1,9 @@
-"""Listings of a running cluster: where queues stand, how deep they are, which nodes there are and which of them run.
+"""Read listings of a running cluster: placement and depth of queues, the nodes and which of them run.
 
-A listing is recognised by its content, not by its name. Besides queue listings (`queue_rows`) the management API's
-/api/nodes, /api/overview and /api/policies are read, and rabbitmqctl's `cluster_status` and `list_policies` as JSON.
+hawb recognises a listing by its content, not by its name. Besides queue listings (`queue_rows`) it reads the management
+API's /api/nodes, /api/overview and /api/policies, and rabbitmqctl's `cluster_status` and `list_policies` as JSON.
 
-Facts are merged in the order of the files: a later one wins, and what it overrules is remembered.
+Facts are merged in the order of the files: a later fact replaces an earlier one, and the queues concerned are noted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hawb.scenario.fields import Count, Name
 
 
 class NodeFacts(Struct):
-    """A node as /api/nodes lists it; `io_sync_avg_time` is how long an fsync has taken of late, in milliseconds."""
+    """A node as /api/nodes lists it. `io_sync_avg_time` is the recent average time of an fsync, in milliseconds."""
 
     name: Name
     running: bool = True
@@ -38,7 +38,7 @@ class NodeFacts(Struct):
 
 
 class ClusterStatus(Struct):
-    """`rabbitmqctl cluster_status --formatter json`."""
+    """The answer of `rabbitmqctl cluster_status --formatter json`."""
 
     class Versions(Struct):
         """The versions of one node."""
@@ -55,7 +55,7 @@ class ClusterStatus(Struct):
 
 
 class Overview(Struct):
-    """/api/overview."""
+    """The answer of /api/overview."""
 
     class Totals(Struct):
         """The counts of the whole cluster."""
@@ -63,7 +63,7 @@ class Overview(Struct):
         queues: Count | None = None
 
     class Rates(Struct):
-        """The messages that clients have published, and brokers confirmed, since the nodes started."""
+        """Counts of messages that clients published and brokers confirmed since the nodes started."""
 
         publish: Count = 0
         confirm: Count = 0
@@ -74,7 +74,7 @@ class Overview(Struct):
 
 
 class Page(Struct):
-    """A page of the management API, as /api/queues?page=1 gives it."""
+    """A page of the management API, as /api/queues?page=1 returns it."""
 
     items: Raw
     page_count: Count = 1
@@ -82,12 +82,13 @@ class Page(Struct):
 
 @dataclass
 class Listings:
-    """What all listings tell together; raises ImportRefused where `read` meets a file that it cannot take.
+    """The facts of all listings together.
 
-    `nodes` maps each node of the cluster to whether it runs, and is empty when no listing tells. `overruled` maps
-    (fact, file) to the queues of which an earlier file told otherwise. `pages` is how many pages the API has of its
-    listing of queues, and `pages_read` how many of them are among the files. `queue_total` is what the cluster itself
-    counts, and so are `published` and `confirmed` messages. `fsync_ms` is how long an fsync takes on the slowest node.
+    `nodes` maps each node of the cluster to whether it runs, and is empty if no listing has nodes. `overruled` maps
+    (fact, file) to the queues for which that file replaced an earlier, different fact. `pages` is the number of pages
+    of the API's listing of queues, and `pages_read` how many of them are among the files. `queue_total`, `published`
+    and `confirmed` are the cluster's own counts of queues and messages. `fsync_ms` is the time of an fsync on the
+    slowest node.
     """
 
     definitions: Definitions
@@ -106,7 +107,10 @@ class Listings:
     notes: list[str] = field(default_factory=list)
 
     def read(self, file: Path, vhost: str | None) -> None:
-        """Adds the facts of a file. `vhost` is that of rows that name none; where it is None, queues' names tell it."""
+        """Add the facts of a file. Raise ImportRefused if it is no listing.
+
+        `vhost` is the virtual host of rows that name none. If it is None, it is inferred from the queues' names.
+        """
         text = read_text(file)
         if text.lstrip()[0] not in "[{":
             self._add_queues(file, vhost, text_rows(file, text))
@@ -129,7 +133,7 @@ class Listings:
             self.notes.append(f"{file.name}: empty")
 
     def _open(self, file: Path, text: str) -> tuple[str, str | Raw, set[str]]:
-        """(place, JSON, keys) of what a file holds: an object, or a list, whose first item has the keys."""
+        """Return (place, JSON, keys) of a file that holds an object or a list; the keys are those of the first item."""
         if text.lstrip()[0] == "{":
             keys = set(decode(file, "", text, dict[str, Raw]))
             if "items" not in keys:
@@ -167,7 +171,10 @@ class Listings:
                     self.overruled[name, file.name].append(join_queue(*key))
 
     def _infer_vhost(self, file: Path, names: set[str]) -> str:
-        """The one virtual host in which the definitions have all of these names that they have anywhere."""
+        """Return the one virtual host in which the definitions have all those of these names that they have at all.
+
+        Raise ImportRefused if not exactly one virtual host fits.
+        """
         homes: dict[str, set[str]] = {vhost: set() for vhost in self.definitions.vhosts}
         for vhost, name in self.definitions.queues:
             if name in names:
@@ -181,7 +188,10 @@ class Listings:
         return fitting[0]
 
     def _add_policies(self, file: Path, policies: list[Policy]) -> None:
-        """Checks policies or operator policies, which are listed in the same form, against those of the definitions."""
+        """Compare listed policies or operator policies with the definitions. Use the listed ones.
+
+        Both kinds are listed in the same form.
+        """
         listed = {(policy.vhost or "/", policy.name): policy_entry(file, policy) for policy in policies}
         operator, plain = self.definitions.operator_policies, self.definitions.policies
         for key, entry in listed.items():

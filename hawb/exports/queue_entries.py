@@ -1,7 +1,7 @@
-"""The queues of a cluster as a scenario writes them, joined from definitions and listings.
+"""Join definitions and listings into the queues of a scenario.
 
-Each oddity is kept with the queues that have it, so that a thousand queues give one note. Queues that are left out are
-all named; of queues that are carried with a default in place of a fact, only the first few.
+Each oddity is kept with the queues that have it, so that a thousand queues make one note. A note names all queues that
+are left out, but only the first few of those that are imported with a default in place of a fact.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _SYNCHRONISED_UNTOLD = "the files do not say which mirrors are synchronised: imp
 _ONLINE_UNTOLD = "the files do not say which members are online: imported as online if their node runs"
 _UNACKNOWLEDGED_UNTOLD = "the files do not say how many messages are unacknowledged: all are imported as ready"
 _OUT_OF_USE = {"down", "crashed", "stopped", "minority", "noproc", "terminated"}
-"""The states in which a listing has a queue that no client can use."""
+"""The states of queues that no client can use."""
 
 UNLISTED = "in no listing: imported as empty, placed as newly declared"
 UNCOUNTED = "the files do not say the depth: imported as empty"
-"""The oddities of queues that may hold messages, but for all that is known."""
+"""The oddities (`UNLISTED`, `UNCOUNTED`) of queues whose number of messages no file has."""
 
 
 class QueueEntries:
-    """`entries` are a scenario's queues by virtual host and name, as a release knows them."""
+    """The queues of a scenario, by virtual host and name, as far as a release knows them."""
 
     def __init__(self, defined: Definitions, told: Listings, profile: Profile) -> None:
         self.defined, self.told, self.profile = defined, told, profile
@@ -51,7 +51,7 @@ class QueueEntries:
         self.entries: list[dict[str, Any]] = [entry for entry in entries if entry]
 
     def named_nodes(self) -> list[str]:
-        """The nodes that entries name, each once."""
+        """Return the nodes that entries name, each once."""
         nodes: dict[str, None] = {}
         for entry in self.entries:
             single = [entry[key] for key in ("master", "leader") if key in entry]
@@ -60,18 +60,20 @@ class QueueEntries:
         return list(nodes)
 
     def depths_untold(self) -> frozenset[str]:
-        """The queues of which no file tells how many messages they hold."""
+        """Return the queues whose number of messages no file has."""
         return frozenset(name for oddity in (UNLISTED, UNCOUNTED) for name in self.met.get(oddity, ()))
 
     def listed_down(self) -> dict[str, str]:
-        """The queues that a listing has as out of use, each with its state."""
+        """Return the queues that a listing has as unusable, each with its state."""
         states = ((join_queue(*key), facts.state) for key, facts in self.told.queues.items())
         carried = {entry["queue"] for entry in self.entries}
         return {name: state for name, state in states if state in _OUT_OF_USE and name in carried}
 
     def unlisted(self) -> tuple[str, ...]:
-        """The queues of which no listing tells all that decides what becomes of them: where they stand, which replicas
-        run, how many messages they hold. Of one that is out of use as it is, it does not matter."""
+        """Return the queues with an unknown placement, unknown running replicas or an unknown depth.
+
+        These facts decide the outcome. Queues that are unusable already are left out.
+        """
         needed = (UNLISTED, UNCOUNTED, _UNPLACED, _SYNCHRONISED_UNTOLD, _ONLINE_UNTOLD, *self.odd_states)
         names = {name for oddity in needed for name in self.met.get(oddity, ())}
         if any("ha-mode" in policy["definition"] for policy in self.defined.policies.values()):
@@ -84,7 +86,7 @@ class QueueEntries:
         return self.told.pages_read >= self.told.pages and (self.told.queue_total or 0) <= known
 
     def notes(self) -> Iterator[str]:
-        """The oddities, one line each."""
+        """Yield the oddities, one line each."""
         for reason, names in self.left_out.items():
             yield f"queues left out, {reason}: {named(names)}"
         for oddity, names in self.met.items():
@@ -111,7 +113,7 @@ class QueueEntries:
             classic = entry["type"] == "classic"
             entry |= self._mirrors(name, facts, entry) if classic else self._members(name, facts)
         if entry["type"] == STREAM:
-            # Messages that a consumer is still to answer for stay in a stream like all others.
+            # Messages that a consumer has not acknowledged stay in a stream like all others.
             entry["unacknowledged"] = 0
         return {part: value for part, value in entry.items() if part not in _DEFAULTS or value != _DEFAULTS[part]}
 
@@ -128,7 +130,7 @@ class QueueEntries:
         return declared
 
     def _compare(self, key: Key, name: str, queue: DefinedQueue | None, facts: QueueFacts) -> None:
-        """Notes what a scenario cannot hold about a queue's state and the policies in force."""
+        """Note what a scenario cannot hold about a queue's state and the policies in force."""
         if queue is None:
             self.met["not in the definitions: imported from a listing"].append(name)
         if facts.state not in _USUAL_STATES:
@@ -207,7 +209,7 @@ class QueueEntries:
 
 
 def _not_carried(key: Key, name: str, kind: str, facts: QueueFacts | None, profile: Profile) -> str | None:
-    """Why a scenario cannot hold a queue."""
+    """Return the reason why a scenario cannot hold a queue; None if it can."""
     if not is_known_type(kind, profile):
         known = kind in TYPES
         return f"of type {worded(kind)}" + (f", which RabbitMQ {profile.release} does not have" if known else "")

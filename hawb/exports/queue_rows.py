@@ -1,8 +1,9 @@
-"""The rows of a queue listing, whichever command wrote them, as facts about queues.
+"""Read the rows of a queue listing as facts about queues.
 
-Read are the management API's /api/queues and `rabbitmqctl list_queues` as text and as JSON, with columns in any order.
-Every form becomes `QueueFacts`, in which None is "not told". The text form writes a process as
-<NODE.CREATION.ID.SERIAL> (rabbit_misc:pid_to_string), the JSON form as #PID<...>, from which no node can be told.
+hawb reads the management API's /api/queues and `rabbitmqctl list_queues` as text and as JSON, with columns in any
+order. Every form becomes `QueueFacts`, in which None means that the listing lacks the fact. The text form writes a
+process as <NODE.CREATION.ID.SERIAL> (rabbit_misc:pid_to_string), the JSON form as #PID<...>, which does not name the
+node.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LISTINGS = (
     "/api/queues, /api/nodes, /api/policies or /api/overview, rabbitmqctl list_queues with its header line,"
     " or rabbitmqctl list_queues, list_policies or cluster_status with --formatter json"
 )
-"""The accepted listings, in the words of a refusal."""
+"""The accepted listings, as errors name them."""
 
 _BANNER = re.compile(r"Listing queues for vhost (?P<vhost>.+) \.\.\.")
 _TIMEOUT = re.compile(r"Timeout: .* \.\.\.")
@@ -36,13 +37,13 @@ Flag = bool | str | UnsetType | None
 
 
 class Details(Struct, gc=False):
-    """The details of a counter in `message_stats`: how many messages a second there have been of late."""
+    """The details of a counter in `message_stats`: its recent rate in messages a second."""
 
     rate: Annotated[float, Meta(ge=0, le=10**8)] | None = None
 
 
 class MessageStats(Struct, gc=False):
-    """The management API's counters of what clients do with a queue; it leaves out counters of 0."""
+    """The management API's counters of a queue's messages. RabbitMQ leaves out counters of 0."""
 
     publish_details: Details | None = None
     deliver_get_details: Details | None = None
@@ -50,7 +51,7 @@ class MessageStats(Struct, gc=False):
 
 
 class Row(Struct, gc=False):
-    """A queue as a listing writes it: the text form has text in every column, and "" where a column does not apply."""
+    """A queue as a listing writes it. The text form has text in every column, and "" where a column does not apply."""
 
     name: Name
     vhost: Name | None = None
@@ -81,8 +82,11 @@ class Row(Struct, gc=False):
 
 
 class QueueFacts(Struct, gc=False, omit_defaults=True):
-    """The facts that listings tell of a queue; None: not told. `node` is where its process runs, `mirrors` are oldest
-    first, `per_s` are messages a second by the keys of `MessageStats`."""
+    """The facts about a queue that listings have; None means not known.
+
+    `node` is where the queue process runs, `mirrors` are ordered oldest first, and `per_s` has messages a second by the
+    keys of `MessageStats`.
+    """
 
     type: str | None = None
     state: str | None = None
@@ -107,11 +111,11 @@ class QueueFacts(Struct, gc=False, omit_defaults=True):
     per_s: dict[str, float] | None = None
 
     def offline(self) -> list[str]:
-        """The members of its group that are told not to be online."""
+        """Return the members that the listing has as not online."""
         return [node for node in self.members or () if self.online is not None and node not in self.online]
 
     def stopped(self, nodes: Mapping[str, bool]) -> list[str]:
-        """The members that do not run on nodes that do; `nodes` maps each to whether it runs."""
+        """Return the offline members whose nodes run. `nodes` maps each node to whether it runs."""
         return [node for node in self.offline() if nodes.get(node)]
 
 
@@ -175,8 +179,10 @@ def _nodes_of(pids: list[str] | str | None) -> list[str] | None:
 
 
 def _properties(value: Table | str) -> dict[str, Value] | None:
-    """A property list; the text form writes an empty one [] and one with anything in it as Erlang does, which is not
-    read."""
+    """Return a property list as an object.
+
+    The text form writes an empty one as [] and any other as an Erlang term, which is not parsed: the result is None.
+    """
     if isinstance(value, str):
         return {} if value == "[]" else None
     return None if value is None else as_object(value)
@@ -224,23 +230,25 @@ _TELLING = _READERS.keys() - {"arguments", "type", "policy", "message_stats"}
 
 
 _FOREIGN = {"internal", "user"}
-"""Columns of exchanges, connections and channels, which share others with queues."""
+"""Columns of exchanges, connections and channels, whose listings share other columns with those of queues."""
 
 
 def is_queue_listing(columns: set[str]) -> bool:
-    """Whether these are columns of a queue listing."""
+    """Return True if these are columns of a queue listing."""
     return "name" in columns and bool(_TELLING & columns) and not _FOREIGN & columns
 
 
 def json_rows(file: Path, place: str, source: str | Raw) -> Iterator[tuple[str | None, str, QueueFacts]]:
-    """(virtual host or None, name, facts) of each row of a JSON listing."""
+    """Yield (virtual host or None, name, facts) of each row of a JSON listing. Raise ImportRefused."""
     for number, row in enumerate(decode(file, place, source, list[Row])):
         yield row.vhost, row.name, _facts(file, f"{place}[{number}]", row)
 
 
 def text_rows(file: Path, text: str) -> Iterator[tuple[str | None, str, QueueFacts]]:
-    """(virtual host or None, name, facts) of each row of `rabbitmqctl list_queues`. A line above the header may name
-    the virtual host; empty columns at the end of a line may be missing."""
+    """Yield (virtual host or None, name, facts) of each row of `rabbitmqctl list_queues`. Raise ImportRefused.
+
+    A line above the header may name the virtual host; empty columns at the end of a line may be missing.
+    """
     lines = [(number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     start, vhost = _header(file, lines)
     columns = lines[start][1].split("\t")
@@ -255,7 +263,7 @@ def text_rows(file: Path, text: str) -> Iterator[tuple[str | None, str, QueueFac
 
 
 def _header(file: Path, lines: list[tuple[int, str]]) -> tuple[int, str | None]:
-    """(index of the header line, virtual host named above it)."""
+    """Return (index of the header line, virtual host named above it or None). Raise ImportRefused without a header."""
     vhost = None
     for index, (number, line) in enumerate(lines):
         columns = line.split("\t")

@@ -1,12 +1,13 @@
-"""Resources of RabbitMQ's operators for Kubernetes (rabbitmq.com/v1beta1), read as the definitions export that the
-cluster would write once they are applied.
+"""Read resources of RabbitMQ's operators for Kubernetes (rabbitmq.com/v1beta1).
 
-Policy, OperatorPolicy, Queue, Vhost, Exchange and Binding (messaging-topology-operator) become sections of an export,
-with the defaults that their definitions and the operator's code have: a Queue or an Exchange that says nothing is not
-durable (`GenerateQueueSettings`). A RabbitmqCluster (cluster-operator) tells the nodes, by the names that its pods have
-(`internal/resource/statefulset.go`), the release, by the tag of its image, and settings, of which the operator has
-defaults of its own (`internal/resource/configmap.go`). Of all others only the kinds are told: a Secret's data is in no
-message.
+They are read as the definitions export that the cluster would write after they are applied. Policy, OperatorPolicy,
+Queue, Vhost, Exchange and Binding (messaging-topology-operator) become sections of an export, with the defaults of
+their definitions and of the operator's code: a Queue or an Exchange without `durable` is not durable
+(`GenerateQueueSettings`).
+
+A RabbitmqCluster (cluster-operator) has the nodes, by the names of its pods (`internal/resource/statefulset.go`), the
+release, by the tag of its image, and settings, with the operator's own defaults (`internal/resource/configmap.go`). Of
+other resources messages name only the kinds: no message shows a Secret's data.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ Part = TypeVar("Part")
 GROUP = "rabbitmq.com/v1beta1"
 SUFFIXES = (".yaml", ".yml")
 API_VERSION = re.compile(rb"""^(\{\s*)?["']?apiVersion["']?\s*:""", re.MULTILINE)
-"""A manifest has this key at its margin, or first in its braces; no scenario, export or listing may."""
+"""A manifest has this key at its margin, or first in its braces; scenarios, exports and listings never have."""
 RELEASE = re.compile(r":v?(\d+\.\d+(?:\.\d+)?)[^/]*$")
 SETTING = re.compile(r"^[ \t]*([a-z_.]+)[ \t]*=[ \t]*([^\s#]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 TERM_COMMENT = re.compile(r"%.*")
 TERM = re.compile(r"""\{\s*'?([a-z_]+)'?\s*,\s*(?:<<\s*"([^"]*)"\s*>>|'?([\w-]+)'?(?=\s*\})|[{\[])""", re.ASCII)
-"""A setting of advanced.config: a key, and a binary, an atom or a number, or the beginning of something else."""
+"""A setting of advanced.config: a key, and a binary, an atom or a number, or the beginning of another term."""
 TYPE_MODULES = ("rabbit_classic_queue", "rabbit_quorum_queue", "rabbit_stream_queue")
 DEFAULT_TYPE = "default_queue_type"
 SETTINGS: dict[str, tuple[str, ...] | type[int]] = {
@@ -48,12 +49,14 @@ SETTINGS: dict[str, tuple[str, ...] | type[int]] = {
     DEFAULT_TYPE: ("classic", "quorum", "stream", *TYPE_MODULES),
     "consumer_timeout": int,
 }
-"""The settings of rabbitmq.conf that are read, and their values there. All but the default queue type are a
-scenario's."""
+"""The settings of rabbitmq.conf that are read, with their accepted values.
+
+A scenario has all but the default queue type.
+"""
 OF_OPERATOR = {"cluster_partition_handling": "pause_minority", "queue_master_locator": "min-masters"}
 MOST_NODES = 99
 MOST_LETTERS = 1000
-"""An image's name is far shorter."""
+"""The longest accepted name of an image, in characters; real ones are far shorter."""
 
 
 class _Secret(Struct):
@@ -141,8 +144,11 @@ CLUSTER = "RabbitmqCluster"
 
 
 class Manifest(Struct):
-    """What resources come to: an export's sections, and of a RabbitmqCluster its nodes and settings, as a scenario has
-    them, and its default queue type; notes on what is not carried, and the settings among that."""
+    """The content of resources: an export's sections, and the nodes and settings of a RabbitmqCluster.
+
+    `nodes` and `settings` are as a scenario has them. `settings_left` has the settings that a scenario cannot hold, and
+    `notes` a line for each part that is not imported.
+    """
 
     export: dict[str, Any]
     nodes: list[str] = []
@@ -153,7 +159,7 @@ class Manifest(Struct):
 
 
 def manifests(source: Path) -> list[Path]:
-    """The files that hold resources: the source itself if it does, or those of a folder; none if none does."""
+    """Return the files that hold resources: the source itself, or those of a folder. The list may be empty."""
     files = [source]
     if source.is_dir():
         files = sorted(file for file in source.rglob("*") if file.suffix in SUFFIXES and file.is_file())
@@ -169,8 +175,10 @@ def _is_manifest(file: Path) -> bool:
 
 
 def export_text(source: Path) -> tuple[str, Manifest]:
-    """The text of a definitions export, and what resources tell beside it: nothing where the source is an export.
-    Raises ImportRefused."""
+    """Return the text of a definitions export, and the resources that it was made from.
+
+    The second value is empty if the source is an export itself. Raise ImportRefused.
+    """
     files = manifests(source)
     if not files:
         return read_text(source), Manifest({})
@@ -187,17 +195,17 @@ class _Resource(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """Its kind if its group is that of the operators."""
+        """Return its kind if its group is that of the operators, else ""."""
         return str(self.told.get("kind")) if self.told.get("apiVersion") == GROUP else ""
 
     def place(self, part: str) -> str:
-        """Where a part of it stands."""
+        """Return the place of a part of it, as errors name it."""
         metadata = self.told.get("metadata")
         name = quoted(str(metadata.get("name"))) if isinstance(metadata, dict) else "without metadata"
         return f"document {self.document}, {self.kind} {name}, {part}"
 
     def converted(self, part: str, form: type[Part]) -> Part:
-        """A part of it in its form. Raises ImportRefused."""
+        """Return a part of it, converted to a type. Raise ImportRefused."""
         given = self.told.get(part)
         try:
             return msgspec.convert({} if given is None else given, form)
@@ -206,7 +214,7 @@ class _Resource(Struct, frozen=True):
 
 
 def _resources(file: Path) -> Iterator[_Resource]:
-    """The resources of a file's documents, those of lists one by one."""
+    """Yield the resources of a file's documents; each item of a list is one resource."""
     try:
         documents = text.parse_many(read_text(file))
     except ScenarioRefused as refused:
@@ -261,7 +269,7 @@ def _once(resource: _Resource, key: tuple[str, str, str], names: set[tuple[str, 
 
 
 def _entry(kind: str, spec: Any) -> dict[str, Any]:
-    """A resource as its section of an export has it."""
+    """Return a resource as an entry of its section of an export."""
     told = {key: value for key, value in msgspec.structs.asdict(spec).items() if key != "rabbitmq_cluster_reference"}
     if "apply_to" in told:
         told["apply-to"] = told.pop("apply_to")
@@ -301,7 +309,9 @@ def _take_cluster(found: Manifest, metadata: _Metadata, spec: _Cluster) -> None:
 
 
 def _advanced(config: str) -> dict[str, str]:
-    """Return the settings of an advanced.config, which stand over those of rabbitmq.conf; "" where a value is neither a
-    word nor a number."""
+    """Return the settings of an advanced.config, which override those of rabbitmq.conf.
+
+    The value is "" where it is neither a word nor a number.
+    """
     terms = TERM.findall(TERM_COMMENT.sub("", config))
     return {key: binary or word for key, binary, word in terms if key in SETTINGS}

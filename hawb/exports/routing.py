@@ -1,8 +1,7 @@
-"""How messages find queues, from a definitions export: virtual hosts, exchanges and bindings, for definitions that are
-written anew.
+"""Read virtual hosts, exchanges and bindings of a definitions export, for definitions that hawb writes.
 
-Only arguments that decide routing are kept, by their names. Whatever else an export holds stays out, users, permissions
-and parameters first, for they hold password hashes and addresses with passwords in them.
+Only arguments that decide routing are kept, by their names. All else is left out, above all users, permissions and
+parameters, which hold password hashes and addresses with passwords in them.
 """
 
 from __future__ import annotations
@@ -37,9 +36,11 @@ class _Sections(Struct):
 
 
 class Routing(Struct):
-    """The parts of an export that decide where messages go; every exchange and binding has its virtual host. `left`
-    counts the parts that stay out: users, parameters and arguments. `default_types` are the default queue types of the
-    virtual hosts that have one."""
+    """The parts of an export that decide where messages go. Every exchange and binding has its virtual host.
+
+    `left` counts the parts that are left out: users, parameters and arguments. `default_types` has the default queue
+    types of the virtual hosts that have one.
+    """
 
     vhosts: list[str] = []
     exchanges: list[Exchange] = []
@@ -49,7 +50,7 @@ class Routing(Struct):
 
 
 def read_routing(sources: Sequence[str | Path]) -> Routing:
-    """The routing of the definitions export among these files; empty without one. Raises ImportRefused."""
+    """Return the routing of the definitions export among these files; empty without an export. Raise ImportRefused."""
     for source in sources:
         file, vhost = split_source(source)
         if holds_export(file):

@@ -1,11 +1,11 @@
-"""A file of somebody else's making: read whole and checked, or refused in one message.
+"""Read and check a file of unknown origin, or refuse it in one message.
 
-JSON is read twice. The first pass is Python's own scanner, told to keep nothing: it alone knows the line of a fault, a
-key that stands twice in one object and the words NaN and Infinity. The second is msgspec, typed, which keeps only the
-keys that somebody reads. So a file costs only the memory of the parts that are read, and no later step meets a type
-that it did not ask for.
+JSON is parsed twice. The first pass is Python's own scanner, which keeps nothing: only it reports the line of an error,
+a key that occurs twice in one object and the words NaN and Infinity. The second is msgspec, typed, which keeps only the
+keys that hawb reads. So a file costs only the memory of the parts that are read, and later steps meet only the types
+that they ask for.
 
-A refusal names types and places, never a value: an export holds password hashes, and the URI of a shovel a password.
+An error names types and places, never a value: an export holds password hashes, and the URI of a shovel a password.
 """
 
 from __future__ import annotations
@@ -28,18 +28,20 @@ MAX_BYTES = 512 * 2**20
 AmqpInteger = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Value = str | AmqpInteger | float | bool | list[Any] | dict[str, Any] | None
 Table = dict[str, Value] | list[list[Any] | dict[str, Any]] | None
-"""A property list (queue arguments, a policy's definition, limits, metadata): an object, or a list as Erlang has it, of
-pairs, of [key, type, value] or of objects. An empty one may be written [] or null. `as_object` makes an object of it.
+"""A property list (queue arguments, a policy's definition, limits, metadata).
+
+It is an object, or a list as Erlang has it: of pairs, of [key, type, value] or of objects. An empty one may be written
+[] or null. `as_object` converts it to an object.
 """
 
 Empty = Annotated[list[msgspec.Raw], Meta(max_length=0)]
-"""The form in which RabbitMQ writes an object without keys in some places."""
+"""An empty list: RabbitMQ writes an object without keys like this in some places."""
 
 AMQP_TYPES = {
     "array", "binary", "bit", "bool", "boolean", "byte", "decimal", "double", "float", "int", "long", "longstr",
     "short", "shortstr", "signedint", "table", "timestamp", "unsignedbyte", "unsignedint", "unsignedshort", "void",
 }  # fmt: skip
-"""The types that stand between key and value where a list has both (`rabbit_framing:amqp_field_type`)."""
+"""The types between key and value in lists of [key, type, value] (`rabbit_framing:amqp_field_type`)."""
 
 RELEASE = re.compile(r"\d{1,4}(\.\d{1,6}){1,3}([-+~.][A-Za-z][\w.+~-]{0,60})?", re.ASCII)
 WORD = re.compile(r"[a-z][a-z0-9]*([ _-][a-z0-9]+)*", re.ASCII | re.IGNORECASE)
@@ -49,14 +51,16 @@ T = TypeVar("T")
 
 _WHOLE = "the whole file"
 ANY_KEY = "[...]"
-"""The key of an object in a path that msgspec gives."""
+"""An object's key in a path that msgspec returns."""
 _STEP = re.compile(r"\.(\w+(?:-\w+)*)|\[(\d+)\]")
 _MISMATCH = re.compile(r"Expected `(?P<accepted>[^`]*)`(?P<bound>[^,]*?)(?:, got `(?P<given>[^`]*)`)?$")
 
 
 class ImportRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """A file, or an answer of an API, that cannot be imported: which, where in it, what was given and what is
-    accepted."""
+    """A file, or an API's answer, cannot be imported.
+
+    `place` is where in the file, `given` what it has there, and `accepted` what hawb accepts.
+    """
 
     def __init__(self, file: Path | str, place: str, given: str, accepted: str) -> None:
         super().__init__(f"{file}: {place}\n  given: {given}\n  accepted: {accepted}")
@@ -64,8 +68,11 @@ class ImportRefused(ValueError):  # noqa: N818 - it reads as what happened
 
 
 def read_text(file: Path) -> str:
-    """The text of a file of at most `MAX_BYTES`, in UTF-8 with or without a byte order mark, or in UTF-16 with one, as
-    the PowerShell of Windows writes whatever is piped into a file."""
+    """Return the text of a file of at most `MAX_BYTES`. Raise ImportRefused.
+
+    The file is in UTF-8, with or without a byte order mark, or in UTF-16 with one, as PowerShell on Windows writes
+    piped output.
+    """
     try:
         data = inputs.content(file, MAX_BYTES + 1)
     except OSError as error:
@@ -83,7 +90,7 @@ def read_text(file: Path) -> str:
 
 
 def check_json(file: Path, text: str, place: str = "the file") -> None:
-    """Refuse text that is no JSON, that nests too deep to be read, or whose meaning depends on the reader."""
+    """Refuse text that is no JSON, that nests too deep, repeats a key in an object, or has NaN or Infinity."""
 
     def no_key_twice(pairs: list[tuple[str, Any]]) -> None:
         if len(keys := dict(pairs)) < len(pairs):
@@ -103,7 +110,7 @@ def check_json(file: Path, text: str, place: str = "the file") -> None:
 
 
 def as_object(table: Table) -> dict[str, Any]:
-    """Return a property list as an object. Raise ValueError, which says what is accepted."""
+    """Return a property list as an object. Raise ValueError, whose text is what is accepted."""
     if isinstance(table, dict):
         return table
     pairs = [pair for item in table or () for pair in (item.items() if isinstance(item, dict) else [_pair(item)])]
@@ -144,7 +151,7 @@ def _is_item(item: object) -> bool:
 
 
 def decode(file: Path, place: str, source: str | msgspec.Raw, kind: type[T] | Any) -> T:
-    """The JSON at `place` of a file that passed `check_json`, as the given type."""
+    """Return the JSON at `place` of a file that passed `check_json`, as the given type. Raise ImportRefused."""
     try:
         return msgspec.json.decode(source, type=kind)
     except msgspec.ValidationError as error:
@@ -154,7 +161,7 @@ def decode(file: Path, place: str, source: str | msgspec.Raw, kind: type[T] | An
             document = json.loads(text, parse_int=_of_64_bits)
         raise ImportRefused(file, *explain(place, str(error), document)) from None
     except msgspec.DecodeError:
-        # All that check_json lets pass and msgspec does not.
+        # The only text that check_json accepts and msgspec does not.
         raise ImportRefused(
             file, place or "the whole file", "half a surrogate pair in a string", "text in Unicode"
         ) from None
@@ -170,8 +177,10 @@ def _of_64_bits(digits: str) -> float:
 
 
 def explain(place: str, message: str, document: Any = None) -> tuple[str, str, str]:
-    """Return (place, given, accepted) of a msgspec message, which names types and bounds but no value. `document` is
-    what was decoded: its keys are named, which msgspec leaves out."""
+    """Return (place, given, accepted) of a msgspec message, which names types and bounds but no value.
+
+    `document` is the value that was decoded. With it, the place names the object's key, which msgspec leaves out.
+    """
     message, _, path = message.partition(" - at `$")
     place = (place + _with_key(path.rstrip("`"), document)).lstrip(".") or _WHOLE
     if match := _MISMATCH.fullmatch(message):
@@ -181,7 +190,7 @@ def explain(place: str, message: str, document: Any = None) -> tuple[str, str, s
 
 
 def _with_key(path: str, document: Any) -> str:
-    """Return a path of msgspec's with the key of an object in place of `[...]`: the first whose value is refused."""
+    """Return msgspec's path with the first key whose value is refused in place of `[...]`."""
     before, anything, after = path.partition(ANY_KEY)
     if not anything:
         return path
@@ -204,23 +213,25 @@ def _is_value(value: Any) -> bool:
 
 
 def quoted(name: str) -> str:
-    """A name for a message: in quotes, without characters that would steer a terminal, and cut where it is long."""
+    """Return a name for a message: in quotes, without characters that control a terminal, and cut if long."""
     return repr(name if len(name) <= 100 else name[:99] + "…")
 
 
 def released(release: str) -> str:
-    """Return a release as a message shows it; of any other text, which may be a secret, only how long it is."""
+    """Return a release for a message. Of any other text, which may be a secret, return only the length."""
     return quoted(release) if RELEASE.fullmatch(release) else f"(no release: a text of length {len(release)})"
 
 
 def worded(value: str) -> str:
-    """Return a word of RabbitMQ's, such as a state or a type, as a message shows it; of any other text, which may be a
-    secret, only how long it is."""
+    """Return a word of RabbitMQ, such as a state or a type, for a message.
+
+    Of any other text, which may be a secret, return only the length.
+    """
     return quoted(value) if len(value) <= LONGEST_WORD and WORD.fullmatch(value) else f"(a text of length {len(value)})"
 
 
 def named(names: Iterable[str], most: int | None = None) -> str:
-    """Names for a message, in quotes; `most` of them and how many more there are, or each."""
+    """Return names for a message, in quotes: all, or the first `most` of them and the number of the rest."""
     names = list(names)
     shown = ", ".join(quoted(name) for name in names[:most])
     return shown if most is None or len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,8 +1,9 @@
-"""A running cluster, read over its management HTTP API as it stands now, and imported as `hawb import` does.
+"""Read a running cluster over its management HTTP API, as `hawb import` reads files.
 
-Nothing is written to the cluster: every request is a GET. Definitions are put together from policies and virtual hosts,
-because /api/definitions takes an administrator and holds the hashes of passwords; a user tagged `monitoring` is enough.
-The password goes to the host of the given address alone, since no redirect is followed, and is kept nowhere.
+hawb writes nothing to the cluster: every request is a GET. It puts definitions together from policies and virtual
+hosts, because /api/definitions requires an administrator and holds password hashes; a user tagged `monitoring` is
+enough. hawb sends the password only to the host of the given address, follows no redirect, and stores the password
+nowhere.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from hawb.exports.queue_rows import Row
 from hawb.exports.untrusted import MAX_BYTES, ImportRefused
 
 TIMEOUT_S = 60
-"""How long a cluster with many queues may take for one answer."""
+"""The time limit of one answer, in seconds. A cluster with many queues is slow."""
 LISTINGS = {
     "queues": ",".join(name for name in Row.__struct_fields__ if name != "message_stats"),
     "nodes": "name,running,type,net_ticktime,partitions,mem_alarm,disk_free_alarm,being_drained",
     "overview": "rabbitmq_version,object_totals",
 }
-"""The listings that are asked for, each with the columns that a scenario is made from."""
+"""The listings that hawb requests, each with the columns that a scenario needs."""
 POLICY = ("pattern", "definition", "priority", "apply-to")
 
 
 class ApiRefused(Exception):  # noqa: N818 - named for what it says
-    """Why a cluster's API was not read; the text says what helps."""
+    """The cluster's API could not be read. The text says why and what helps."""
 
 
 class Login(NamedTuple):
@@ -49,16 +50,16 @@ class Login(NamedTuple):
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A redirect would take the password elsewhere."""
+    """Refuse redirects: one would take the password to another host."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def watch(url: str, login: Login) -> Imported:
-    """A cluster as it is now, as a scenario. `url` is where its management listens, as http://HOST:15672.
+    """Return a running cluster as a scenario. `url` is the address of its management API, as http://HOST:15672.
 
-    Raises ApiRefused, and ImportRefused for an answer that RabbitMQ would not send.
+    Raise ApiRefused, or ImportRefused for an answer that RabbitMQ would not send.
     """
     base = checked(url)
     with tempfile.TemporaryDirectory(dir=process.folder()) as folder:
@@ -70,7 +71,7 @@ def watch(url: str, login: Login) -> Imported:
             listings[-1].write_bytes(ask(base, f"{name}?columns={columns}", login))
         try:
             found = import_cluster(definitions, listings)
-            # A cluster without queues has a listing of none, which is no file's "tells nothing".
+            # The listing of a cluster without queues is empty, and still complete.
             return replace(found, live=found.live._replace(queues_listed=True))
         except ImportRefused as refused:
             address = f"{base}/api/{refused.file.name}"
@@ -78,13 +79,13 @@ def watch(url: str, login: Login) -> Imported:
 
 
 def checked(url: str) -> str:
-    """The address without a slash at its end. Raises ApiRefused."""
+    """Return the address without a slash at its end. Raise ApiRefused for an address that hawb cannot use."""
     try:
         parts = urlsplit(url)
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        told = repr(url) if "@" not in url else "what was given"  # what stands before an @ may be a password
+        told = repr(url) if "@" not in url else "what was given"  # the text before an @ may be a password
         raise ApiRefused(f"{told} is no address of a management API\n  accepted: one such as http://HOST:15672")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ApiRefused("the management API's address has more than a host and a path\n"
@@ -93,7 +94,8 @@ def checked(url: str) -> str:
 
 
 def definitions_of(base: str, login: Login) -> dict[str, Any]:
-    """An export of policies and virtual hosts. The queues come with their listing. Raises ApiRefused."""
+    """Return an export of policies and virtual hosts, without queues: these come from their listing. Raise ApiRefused.
+    """
     vhosts, policies, operator_policies = (
         parsed(base, path, login) for path in ("vhosts?columns=name", "policies", "operator-policies")
     )
@@ -110,7 +112,7 @@ def definitions_of(base: str, login: Login) -> dict[str, Any]:
 
 
 def parsed(base: str, path: str, login: Login) -> Any:
-    """The JSON that the API answers. Raises ApiRefused."""
+    """Return the JSON of the API's answer. Raise ApiRefused."""
     try:
         return json.loads(ask(base, path, login))
     except ValueError:
@@ -118,7 +120,7 @@ def parsed(base: str, path: str, login: Login) -> Any:
 
 
 def ask(base: str, path: str, login: Login) -> bytes:
-    """The body that the API answers to a GET. Raises ApiRefused."""
+    """Return the body of the API's answer to a GET. Raise ApiRefused."""
     address = f"{base}/api/{path}"
     token = base64.b64encode(f"{login.user}:{login.password}".encode()).decode()
     request = Request(address, headers={"Authorization": f"Basic {token}", "Accept": "application/json"})
@@ -135,7 +137,7 @@ def ask(base: str, path: str, login: Login) -> bytes:
 
 
 def meaning_of(status: int) -> str:
-    """The meaning of a status, about the user or the address."""
+    """Return a message about an HTTP status: the likely error in the user or the address."""
     reasons = {
         401: "user or password is wrong, or the user has no tag; `monitoring` is enough",
         403: "the user may not see this; the tag `monitoring` is enough",

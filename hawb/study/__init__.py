@@ -9,8 +9,10 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Makes any Spark session know hawb's sources of data (`hawb.study.sources`, `hawb.study.fleet_sources`), and
-    returns it."""
+    """Register hawb's data sources in a Spark session and return the session.
+
+    They are those of `hawb.study.sources` and `hawb.study.fleet_sources`.
+    """
     from hawb.study import fleet_sources, sources
 
     return fleet_sources.register(sources.register(spark))

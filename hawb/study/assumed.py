@@ -1,4 +1,4 @@
-"""The failures assumed of a cluster where no file tells them."""
+"""The failures assumed for a cluster where no file has its failure rates."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ FAILING = Failures(
     repair=Distribution(mean_s=3600, distribution="lognormal", shape=1.0),
     controlled_share=0.2,
 )
-"""Each node fails once a month and is back within an hour, one failure in five is a controlled stop."""
+"""Each node fails once a month and is back after an hour on average. One failure in five is a controlled stop."""

@@ -1,6 +1,6 @@
-"""What an audit keeps of each cluster: a row for each queue, a row for the cluster itself.
+"""Build the rows of an audit: a row for each queue, and one for the cluster itself.
 
-This is the work of a Spark task, and knows no Spark. The rules and the findings are those of `hawb lint`
+A Spark task runs this module, which does not import Spark. The rules and the findings are those of `hawb lint`
 (`hawb.planning.lint`); `findings` of a queue are the codes found for it and for the policies that apply to it.
 """
 
@@ -39,7 +39,7 @@ READ: dict[str, Callable[[Assignment], object]] = {
     "synchronised_mirrors": lambda one: one.queue.facts.synchronised,
     "members": lambda one: one.queue.facts.members,
 }
-"""The columns of a queue's row that its assignment gives: all but cluster, definition, findings and blockers."""
+"""The columns of a queue's row that come from its assignment: all but cluster, definition, findings and blockers."""
 
 QUEUE_SCHEMA, QUEUE_TYPES = QUEUES.arrow, {column.name: column.type for column in QUEUES.columns}
 FOUND, REFUSED = (
@@ -47,7 +47,7 @@ FOUND, REFUSED = (
     for table in (FINDINGS, REFUSALS)
 )  # fmt: skip
 OWN_SCHEMA = pa.schema([*CLUSTERS.arrow, ("findings", pa.list_(FOUND)), ("refused", pa.list_(REFUSED))])
-"""A cluster's own row, with what goes to the tables of findings and refusals."""
+"""A cluster's own row, with the rows that go to the tables of findings and refusals."""
 
 
 Told = TypeVar("Told")
@@ -55,10 +55,10 @@ NOTHING = pa.RecordBatch.from_pylist([], schema=QUEUE_SCHEMA)
 
 
 def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """(the rows of a cluster's queues, its own row).
+    """Return the rows of a cluster's queues, and the cluster's own row.
 
-    The files are of strangers. Whatever goes wrong with them, a fault of hawb's included, is listed and must not stop a
-    thousand others.
+    The files are untrusted. Any error in reading them, even a bug in hawb, becomes a row of refusals, so that one
+    cluster does not end the audit of a thousand.
     """
     refused: list[dict[str, str]] = []
     try:
@@ -95,8 +95,10 @@ def _own_row(cluster: ClusterFiles, refused: list[dict[str, str]], **told: objec
 def read_rest(
     cluster: ClusterFiles, refused: list[dict[str, str]], read: Callable[[Sequence[str]], Told]
 ) -> Told | None:
-    """What `read` makes of a cluster's files, None if it can read none: a refused file is noted and left out, and the
-    rest is read again."""
+    """Return the result of `read` for a cluster's files; None if it can read none of them.
+
+    A refused file is added to `refused` and left out, and the rest is read again.
+    """
     files = list(cluster.files)
     while files:
         try:
@@ -116,7 +118,7 @@ def _plain(finding: Finding) -> dict[str, str | int]:
 
 
 def _of_queues(found: Report) -> Iterator[dict[str, str | int | None]]:
-    """Each code of queues, or of the policies that apply to them, with how many queues have it and the first."""
+    """Yield each code of queues, or of policies that apply to them, with its count and the first queue."""
     of_kind = Counter(found.kind_of)
     counts: Counter[str] = Counter()
     firsts: dict[str, str] = {}
@@ -129,7 +131,7 @@ def _of_queues(found: Report) -> Iterator[dict[str, str | int | None]]:
 
 
 def _queue_rows(cluster: str, found: Report) -> pa.RecordBatch:
-    """The rows of all queues: those of the kinds, each as often as there are queues of it, with their own names."""
+    """Return the rows of all queues: each kind of queue is built once and repeated, with the queues' own names."""
     firsts = [one for one, _ in found.kinds]
     kinds = pa.RecordBatch.from_arrays(
         [
@@ -147,13 +149,13 @@ def _queue_rows(cluster: str, found: Report) -> pa.RecordBatch:
 
 
 def _definition(one: Assignment) -> str | None:
-    """The effective definition as JSON."""
+    """Return the effective definition as JSON, or None."""
     definition = one.in_force.definition
     return None if definition is None else msgspec.json.encode(definition).decode()
 
 
 def _codes(found: Report) -> Iterator[list[str]]:
-    """The codes of the findings about each kind of queue and about the policies that apply to it."""
+    """Yield the codes of the findings about each kind of queue and about the policies that apply to it."""
     of_policies: dict[tuple[str, str], list[str]] = defaultdict(list)
     for finding in found.policies:
         of_policies[finding.kind, finding.name].append(finding.code)

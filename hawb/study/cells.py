@@ -1,8 +1,8 @@
-"""A cell of a study: one design in one environment, under a name that stands for all that decides its trials.
+"""A cell of a study: one design in one environment, with a name that identifies all that decides its trials.
 
-The name (`Cell.key`) ends with a digest of design, environment, seed and horizon. So trials which were played once are
-found again by whoever asks for the same, however the rest of the study's file has changed: more trials, more designs, a
-setting tried and taken back. A changed setting makes another cell, for which no kept trial is ever taken.
+The name (`Cell.key`) ends with a digest of design, environment, seed and horizon. So a later run finds trials that were
+played before, even if other parts of the study's file have changed: more trials, more designs, a setting that was
+changed and changed back. A changed setting makes another cell, which never uses kept trials of the old one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from msgspec.structs import replace
 from hawb.study.question import Study
 
 DIGITS = 16
-"""The length of a digest: of a million cells two share one by a chance of one in ten million."""
+"""The length of a digest: the chance that two of a million cells share one is one in ten million."""
 
 LABEL = "study"
 """The name of a study that came from no file."""
 
 
 class Cell(Struct, frozen=True):
-    """One design in one environment: `study` has no others, and `label` is the name of the whole."""
+    """One design in one environment: `study` has no others, and `label` is the name of the whole study."""
 
     label: str
     study: Study
@@ -34,7 +34,7 @@ class Cell(Struct, frozen=True):
 
     @classmethod
     def of(cls, label: str, study: Study, design: str, environment: str) -> Cell:
-        """The cell of a design and an environment of a study."""
+        """Return the cell of a design and an environment of a study."""
         alone = replace(
             study, designs={design: study.designs[design]}, environments={environment: study.environments[environment]},
             sources={}, precision=None, trials=1,
@@ -43,51 +43,53 @@ class Cell(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The cell's name among those of all studies in a folder."""
+        """Return the cell's name among those of all studies in a folder."""
         return f"{self.label}/{self.key}"
 
     @property
     def design(self) -> str:
-        """The name of the cell's design."""
+        """Return the name of the cell's design."""
         return next(iter(self.study.designs))
 
     @property
     def environment(self) -> str:
-        """The name of the cell's environment."""
+        """Return the name of the cell's environment."""
         return next(iter(self.study.environments))
 
 
 def cells_of(study: Study, label: str = LABEL) -> list[Cell]:
-    """The cells of a study, in the order of its file."""
+    """Return the cells of a study, in the order of its file."""
     return [Cell.of(label, study, design, environment) for design, environment in study.cells]
 
 
 def label_of(file: Path) -> str:
-    """The name of a study in a file: that of the file."""
+    """Return the name of a study in a file: the file's name without its suffix."""
     return file.stem
 
 
 def decides(study: Study) -> dict[str, Any]:
-    """The plain values that decide a study's rows, but for their number; settings that are not set decide nothing."""
+    """Return, as plain values, all that decides a study's rows but their number; settings of None are left out."""
     told = without_none(msgspec.to_builtins(study))
     return {name: told[name] for name in ("seed", "horizon_days", "designs", "environments")}
 
 
 def digest(values: dict[str, Any]) -> str:
-    """A short text that stands for plain values."""
+    """Return a short hash of plain values."""
     return hashlib.sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()[:DIGITS]
 
 
 def without_none(value: Any) -> Any:
-    """Plain values without the entries of maps that are None."""
+    """Return plain values without map entries that are None."""
     if isinstance(value, dict):
         return {key: without_none(inner) for key, inner in value.items() if inner is not None}
     return [without_none(inner) for inner in value] if isinstance(value, list) else value
 
 
 def settings(cell: Cell) -> Iterator[tuple[str, Any]]:
-    """Each setting of a cell as a plain value, under a name of its own: `design_replicas`,
-    `environment_traffic_publish_per_s`. The settings of a part that is not set are left out."""
+    """Yield each setting of a cell as a plain value, with a unique name such as `environment_traffic_publish_per_s`.
+
+    The settings of a part that is not set are left out.
+    """
     yield from _settings("design", cell.study.designs[cell.design])
     yield from _settings("environment", cell.study.environments[cell.environment])
 

@@ -1,10 +1,10 @@
 """Differences between designs, judged together.
 
-An interval of 95 % is wrong once in twenty times: of many comparisons at 95 % each some are. So designs are told apart
-by intervals that hold all at once with 95 % (O. J. Dunn, "Multiple comparisons among means", 1961, who calls the rule
-Bonferroni's): of m comparisons each has 1 - 0.05 / m. The interval of a row stays that of the one comparison.
+A 95 % interval misses the true value once in twenty times: among many comparisons at 95 % each some do. So designs are
+compared by intervals that hold all together with 95 % (O. J. Dunn, "Multiple comparisons among means", 1961, who calls
+the rule Bonferroni's): of m comparisons each has 1 - 0.05 / m. The interval of a row stays that of the one comparison.
 
-A difference can be beyond chance and matter to nobody. A study's `least_differences` say how large one has to be.
+A difference can be beyond chance and too small to matter. A study's `least_differences` are the smallest that matter.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ TOGETHER = ("together_low", "together_high")
 """The ends of a difference's interval that holds together with those of all other comparisons."""
 LEAST = "least_difference"
 SENSITIVITY = "sensitivity"
-"""How a difference moves with numbers that are assumed (`hawb.study.sensitivity`)."""
+"""The change of a difference with numbers that are assumed (`hawb.study.sensitivity`)."""
 
 
 def judged(
     rows: Iterable[Row], baseline: str, measures: Collection[str], least: Mapping[str, float] | None = None
 ) -> list[dict[str, Any]]:
-    """Return the rows (`hawb.study.estimates.compared`) with `TOGETHER` for each difference from the baseline in
-    one of the measures that any trial of the two had, and with the least difference that matters."""
+    """Return rows of `hawb.study.estimates.compared` with `TOGETHER` and the least difference that matters.
+
+    Only differences from the baseline are judged, in one of the measures, and only where a trial of the environment had
+    any of it.
+    """
     rows, least = [dict(row) for row in rows], least or {}
     had = {(row["environment"], row["measure"]) for row in rows if row["share"]}
     compared = [row for row in rows if row["design"] != baseline and row["measure"] in measures
@@ -42,25 +45,28 @@ def judged(
 
 
 def comparisons(rows: Iterable[Row]) -> int:
-    """Return how many comparisons the rows hold that were judged together."""
+    """Return the number of comparisons in the rows that were judged together."""
     return sum(TOGETHER[0] in row for row in rows)
 
 
 def is_apart(row: Row, side: int) -> bool:
-    """Return True if a design has less, or more, than the baseline, beyond chance and by as much as matters."""
+    """Return True if a design has less, or more, than the baseline, beyond chance and by enough to matter."""
     low, high = _ends(row)
     least = row.get(LEAST, 0.0)
     return low is not None and (high < -least if side == LESS else low > least)
 
 
 def is_alike(row: Row) -> bool:
-    """Return True if the difference from the baseline is beyond chance smaller than what matters."""
+    """Return True if the difference from the baseline is, beyond chance, smaller than what matters."""
     low, high = _ends(row)
     return low is not None and -row.get(LEAST, 0.0) < low and high < row.get(LEAST, 0.0)
 
 
 def swing(row: Row) -> tuple[str, float]:
-    """Return which number moves a difference most, and by how much from half of it to twice; nothing without any."""
+    """Return the assumed number that changes a difference most, and by how much from half of it to twice.
+
+    Return ("", 0.0) for a row without a sensitivity analysis.
+    """
     moved = ((told["assumption"], max(told["differences"]) - min(told["differences"])) for told in
              row.get(SENSITIVITY, ()))  # fmt: skip
     return max(moved, key=lambda one: one[1], default=("", 0.0))
@@ -72,8 +78,11 @@ def _ends(row: Row) -> tuple[Any, Any]:
 
 
 def student_t(error: float) -> float:
-    """Return Student's quantile that a value exceeds on either side with the probability `error`, for the degrees of
-    freedom of the batches (M. Abramowitz and I. Stegun, "Handbook of Mathematical Functions", 26.7.5)."""
+    """Return Student's quantile that a value exceeds on either side with the probability `error`.
+
+    The degrees of freedom are those of the batches (M. Abramowitz and I. Stegun, "Handbook of Mathematical Functions",
+    26.7.5).
+    """
     x, freedom = NormalDist().inv_cdf(1 - error / 2), BATCHES - 1
     terms = (
         x,

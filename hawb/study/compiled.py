@@ -1,12 +1,12 @@
-"""Rules compiled as they are written.
+"""Compile rules from their own source with numba.
 
 A compiled function can call only compiled ones, so a rule of `hawb.rules` is compiled after those that it calls, each
-from its own code: nothing is written a second time. So is a protocol (`hawb.raft`), whose ports have other bodies in
-the kernel than in the engine (`Binding`).
+from its own code: no rule has a second implementation. The same holds for a protocol (`hawb.raft`), whose ports have
+different implementations in kernel and engine (`Binding`).
 
-Compiled functions are kept in the user's cache under a name that stands for all that they were made from: numba itself
-looks only at the file of the function that it keeps, and would go on with a rule that has changed elsewhere. Only those
-that Python calls are kept, since they hold all that they call in turn.
+Compiled functions are kept in the user's cache under a name that identifies all their sources: numba itself checks only
+the file of the function that it keeps, and would miss that a rule in another file has changed. Only functions that
+Python calls are kept, since they contain all that they call.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ HERE = Path(__file__).parent
 INNER = {
     "pipeline_class": InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy",
 }  # fmt: skip
-"""How functions are compiled that only compiled ones call, and Python never."""
+"""Options for functions that only compiled functions call, never Python."""
 RULES, RAFT, ENGINE = (Path(room.__file__).parent for room in (rules, raft, engine))
 BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "engine_trial")
 """Other modules of studies from which compiled functions are made."""
 
 
 def fingerprint() -> str:
-    """A digest of numba and of all that is compiled: rules, Raft, constants of the engine, the kernel and its
-    histories."""
+    """Return a digest of numba's version and of all that is compiled.
+
+    It covers rules, Raft, constants of the engine, the kernel and its histories.
+    """
     told = hashlib.sha256(numba.__version__.encode())
     files = [file for room in (RULES, RAFT, ENGINE, HERE / "kernel") for file in sorted(room.rglob("*.py"))]
     for file in (*files, *(HERE / f"{name}.py" for name in BESIDE)):
@@ -46,36 +48,43 @@ def fingerprint() -> str:
     return told.hexdigest()[:16]
 
 
-# In a folder that NUMBA_CACHE_DIR names, too, the fingerprint keeps kernels of different versions apart.
+# With NUMBA_CACHE_DIR, too, the fingerprint separates kernels of different versions.
 config.CACHE_DIR = str(Path(config.CACHE_DIR or Path.home() / ".cache") / "hawb" / fingerprint())
 
-# The kernel's loops go over a few nodes or rows, so that code for eight at once is longer and never pays; and most of
-# its functions do so little that calling them takes as long. So LLVM is to call less, and to unroll no loop of which it
-# does not know the length.
+# The kernel's loops go over a few nodes or rows: code for eight at once is longer and never faster. Most of its
+# functions are so short that a call takes as long as the work. So LLVM inlines more, and unrolls no loop of unknown
+# length.
 config.LOOP_VECTORIZE = 0
 for option in ("-inline-threshold=4000", "-unroll-runtime=0", "-unroll-allow-partial=0"):
     set_option("hawb", option)
 
 
 def compiled(function: FunctionType, kept: bool = True) -> Callable:
-    """The decorator of compiled functions that Python calls while its other threads run."""
+    """Compile a function that Python calls while its other threads run. A decorator."""
     return once(njit(cache=kept, nogil=True, error_model="numpy")(function))
 
 
 def inner(function: FunctionType) -> Callable:
-    """The decorator of functions that only compiled ones call, and that neither make nor return arrays or lists, so
-    that no references have to be counted."""
+    """Compile a function that only compiled functions call, without arrays or lists. A decorator.
+
+    It neither makes nor returns any, so it needs no reference counts.
+    """
     return once(njit(**INNER, _nrt=False)(function))
 
 
 def with_arrays(function: FunctionType) -> Callable:
-    """The decorator of functions that only compiled ones call, and that make, take or return arrays or lists."""
+    """Compile a function that only compiled functions call, with arrays or lists. A decorator.
+
+    It makes, takes or returns them.
+    """
     return once(njit(**INNER, _nrt=True)(function))
 
 
 def once(dispatcher: Callable) -> Callable:
-    """Makes numba compile a function once for each combination of types. By itself numba compiles it anew for each
-    combination of constants in its calls, which would be half as much again."""
+    """Make numba compile a function once for each combination of types.
+
+    By itself numba compiles it anew for each combination of constants in its calls, which takes half as long again.
+    """
     if config.DISABLE_JIT:
         return dispatcher
     by_constants = dispatcher.get_call_template
@@ -88,13 +97,13 @@ def once(dispatcher: Callable) -> Callable:
 
 
 def of_any_value(given: types.Type) -> types.Type:
-    """The type of a constant, or of a default, without its value."""
+    """Return the type of a constant, or of a default, without its value."""
     return typeof(given.value) if isinstance(given, types.Omitted) else types.unliteral(given)
 
 
 @cache
 def rule(function: FunctionType) -> Callable:
-    """A rule, compiled with compiled forms of the rules that it calls."""
+    """Return a rule, compiled with compiled forms of the rules that it calls."""
     names = function.__code__.co_names
     called = {name: function.__globals__[name] for name in names if name in function.__globals__}
     bound = {name: rule(other) for name, other in called.items() if isinstance(other, FunctionType)}
@@ -103,8 +112,11 @@ def rule(function: FunctionType) -> Callable:
 
 
 class Binding:
-    """Compiles shared functions with the `bodies` that a module has for their `ports`, by name, and with
-    compiled forms of whatever else they call; `others` have bodies for further ports."""
+    """Compile shared functions with a module's implementations of their ports.
+
+    `bodies` is the module that implements `ports`, by name; `others` implement further ports. All other functions that
+    a shared function calls are compiled too.
+    """
 
     def __init__(self, ports: Iterable[str], bodies: ModuleType, *others: Binding):
         self._bodies = {name: body for other in others for name, body in other._bodies.items()}
@@ -112,7 +124,10 @@ class Binding:
         self._known = {rule: form for other in others for rule, form in other._known.items()}
 
     def of(self, function: FunctionType) -> Callable:
-        """One such function, for other compiled functions to call."""
+        """Return a compiled shared function, for other compiled functions to call.
+
+        Raise TypeError if it calls a rule of its own module by the name of a port.
+        """
         if function not in self._known:
             names = names_in(function) & function.__globals__.keys()
             if mistaken := [name for name in names & self._bodies.keys() if is_beside(function, name)]:
@@ -132,16 +147,18 @@ class Binding:
 
 
 def with_parts(function: Callable, parts: dict[Callable, Callable]) -> Callable:
-    """A compiled function with other `parts` in place of some functions that it calls, at whatever depth: compiled anew
-    from its own code, as is all in between."""
+    """Return a compiled function that calls other `parts` in place of some functions, at any depth.
+
+    The function, and each function between it and a part, is compiled anew from its own code.
+    """
     return Assembly(parts).of(function)
 
 
 class Assembly:
-    """Compiles functions with other parts in place of some that they call.
+    """Compile functions with other parts in place of some that they call.
 
-    numba keeps what it has compiled by the function's name and types alone. So a function with other parts is named
-    after them, and kept only where all of them stand in the kernel's folder, which the cache's own name stands for.
+    numba caches a compiled function by its name and types alone. So a function with other parts gets a name that
+    identifies them. It is cached only if all of them are in the kernel's folder, which the cache's own name identifies.
     """
 
     def __init__(self, parts: dict[Callable, Callable]):
@@ -151,12 +168,18 @@ class Assembly:
         self._kept = all(map(is_part, parts.values()))
 
     def of(self, function: Callable) -> Callable:
-        """A function, or the part in its place, compiled with these parts; the same one if it calls none of them."""
+        """Return a function, or the part in its place, compiled with these parts.
+
+        It is the same function if it calls none of them.
+        """
         return self._bound(self._parts.get(function, function))
 
     def _bound(self, function: Callable) -> Callable:
-        """What a function is bound to: a part calls the other parts, but where it names the function in whose place it
-        stands, that function."""
+        """Return a function with its calls bound to the parts.
+
+        A part calls the other parts, and where it names the function that it replaces, that function. Raise TypeError
+        for a function that calls itself through its parts.
+        """
         if function in self._open:
             raise TypeError(f"{name_of(function)} calls itself by way of its parts")
         if function not in self._known:
@@ -176,52 +199,59 @@ class Assembly:
         return self._known[function]
 
     def _compiled(self, function: Callable, code: FunctionType) -> Callable:
-        """The code of a function with these parts, compiled with the function's own options."""
+        """Compile the code of a function with these parts, with the function's own options."""
         if is_entry(function):
             return compiled(code, kept=self._kept)
         return with_arrays(code) if getattr(function, "targetoptions", {}).get("_nrt") else inner(code)
 
 
 def names_in(function: FunctionType) -> set[str]:
-    """The names of its module that a function reads, without attributes."""
+    """Return the names of its module that a function reads, without attributes."""
     return {read.argval for read in dis.get_instructions(function) if read.opname == "LOAD_GLOBAL"}
 
 
 def is_beside(function: FunctionType, name: str) -> bool:
-    """Whether what a function calls by a name stands in its own module."""
+    """Return True if the function that another calls by a name is in the same module."""
     return getattr(function.__globals__[name], "__globals__", None) is function.__globals__
 
 
 def name_of(function: Callable) -> str:
-    """Module and name of a function, compiled or not."""
+    """Return module and name of a function, compiled or not."""
     plain = getattr(function, "py_func", function)
     return f"{plain.__module__}.{plain.__qualname__}"
 
 
 def is_part(given: object) -> bool:
-    """Whether something is a function of the kernel, or of a protocol as the kernel has it."""
+    """Return True for a function of the kernel, or of a protocol as the kernel compiles it."""
     return callable(given) and is_compiled(getattr(given, "py_func", given))
 
 
 def is_compiled(plain: object) -> bool:
-    """Return True for a function of the kernel, and for one of a shared module, of which the kernel names only what it
-    has compiled."""
+    """Return True for a function of the kernel or of a shared module.
+
+    The kernel names only those functions of a shared module that it has compiled.
+    """
     return isinstance(plain, FunctionType) and (folder_of(plain) == HERE / "kernel" or is_shared(plain))
 
 
 def is_shared(function: FunctionType) -> bool:
-    """Return True if engine and kernel share a function: its module says `SHARED = True`. The engine runs it as it
-    stands, the kernel compiles it with ports of its own."""
+    """Return True if engine and kernel share a function: its module has `SHARED = True`.
+
+    The engine runs it as it is, the kernel compiles it with its own ports.
+    """
     return function.__globals__.get("SHARED", False)
 
 
 def folder_of(function: FunctionType) -> Path:
-    """The folder of the file in which a function stands."""
+    """Return the folder of a function's source file."""
     return Path(function.__code__.co_filename).parent
 
 
 def is_kept(function: Callable) -> bool:
-    """Whether the cache has a file of a compiled function, which is named after the function, its line and Python."""
+    """Return True if the cache has a file of a compiled function.
+
+    The file is named after the function, its line and Python's version.
+    """
     if config.DISABLE_JIT:
         return True
     plain, (major, minor, *_) = function.py_func, sys.version_info
@@ -230,5 +260,5 @@ def is_kept(function: Callable) -> bool:
 
 
 def is_entry(function: Callable) -> bool:
-    """Whether Python calls a compiled function."""
+    """Return True if Python calls a compiled function."""
     return not getattr(function, "targetoptions", {}).get("no_cpython_wrapper", False)

@@ -1,8 +1,7 @@
-"""The search for the worst case, compiled: the kernel plays the stories (`hawb.study.kernel.search`), and tells states
-apart and counts them as the engine does.
+"""Search for the worst case with the compiled kernel (`hawb.study.kernel.search`).
 
-The engine plays what `search_refusals.REFUSALS` or `quorum_refusals.REFUSALS` names, and a state that does not fit
-(`OverflowError`).
+The kernel plays the stories, and names and counts states as the engine does. The engine plays the cases of
+`search_refusals.REFUSALS` or `quorum_refusals.REFUSALS`, and states that do not fit into the kernel (`OverflowError`).
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ from hawb.study.moments import Classic, SearchRefused, bits
 from hawb.study.quorum_moments import OfGroup
 
 MOST_STEPS, MOST_FOUND, MOST_WORDS = 96, 256, 1024
-"""How many steps may be possible at a moment, how many states they may lead to, and how long a state's name may be."""
+"""The most steps possible at a moment, the most states they may lead to, and the longest name of a state in words."""
 SUBSETS = np.array([bits(some) for size in range(1, MOST_NODES + 1) for some in combinations(range(MOST_NODES), size)])
-"""Sets of nodes as bits, in the order in which `hawb.planning.moves` goes through them."""
+"""Sets of nodes as bits, in the order of `hawb.planning.moves`."""
 
 
 def refused(run: Run) -> str | None:
-    """Why the engine has to search from where a run stands; None if the kernel can."""
+    """Return the reason why the engine has to search from a run's current state; None if the kernel can."""
     try:
         numbers_of(run.moment(), run.settings)
     except SearchRefused as reason:
@@ -50,28 +49,33 @@ def refused(run: Run) -> str | None:
 
 
 def of_groups(moment: Moment) -> bool:
-    """Whether a moment is one of quorum queues."""
+    """Return True if the moment has quorum queues."""
     return bool(moment.state.groups)
 
 
 def numbers_of(moment: Moment, settings: Settings) -> np.ndarray:
-    """A moment as one row of `search_state.SEARCHED`, or of `quorum_search_state.QUORUM_SEARCHED`. Raises SearchRefused
-    with the reason why a row cannot hold it."""
+    """Return a moment as one row of `search_state.SEARCHED` or `quorum_search_state.QUORUM_SEARCHED`.
+
+    Raise SearchRefused, with the reason, if a row cannot hold it.
+    """
     return (OfGroup if of_groups(moment) else Classic)(moment, settings).row
 
 
 def kernel_of(run: Run) -> ModuleType:
-    """Whose `named` and `followers` search from where a run stands."""
+    """Return the kernel module whose `named` and `followers` search from a run's current state."""
     return quorum_search if of_groups(run.moment()) else search
 
 
 def is_compiled(run: Run) -> bool:
-    """Whether the functions of a search from where a run stands were compiled before, and are kept."""
+    """Return True if the functions of a search from a run's current state are compiled and cached."""
     return all(map(is_kept, (kernel_of(run).named, kernel_of(run).followers)))
 
 
 class Compiled:
-    """A search from where a run stands, compiled. Raises SearchRefused where it cannot be (`refused`)."""
+    """A compiled search from a run's current state.
+
+    Creating one raises SearchRefused where the kernel cannot search (`refused`).
+    """
 
     def __init__(self, run: Run, question: Question):
         self._run, self._asked, self._settings = run, question, run.settings
@@ -90,7 +94,7 @@ class Compiled:
         self._verb = cache(self._verb_of)
 
     def name(self, moment: Moment, run: Run) -> bytes:
-        """The name of a state, the engine's where the kernel has none."""
+        """Return the name of a state; the engine's where the kernel has none."""
         try:
             self._states[:1] = numbers_of(moment, run.settings)
             self._kernel.named(self._states, self._names[0])
@@ -99,7 +103,7 @@ class Compiled:
         return self._digest(0)
 
     def expand(self, run: Run, question: Question, places: Sequence[Place]) -> Iterator[Found]:
-        """Extends each place by one step, as `hawb.planning.explore.followers` does."""
+        """Extend each place by one step, as `hawb.planning.explore.followers` does."""
         for place in places:
             try:
                 told = self._followers(place, question)
@@ -116,14 +120,14 @@ class Compiled:
         return self._found(place, self._extend(place.at, self._verbs, *left))
 
     def _extend(self, at: float | None, verbs: int, faults: int, operations: int) -> int:
-        """Takes all possible steps of some verbs from the first state, and returns how many states they lead to."""
+        """Take all possible steps of some verbs from the first state. Return the number of states reached."""
         return self._kernel.followers(
             self._states, self._words, self._names, self._rows, SUBSETS, moment_us(at), verbs, faults, operations,
             self._goal, self._wait_us,
         )  # fmt: skip
 
     def _replay(self, steps: Sequence[Step]) -> None:
-        """Plays steps from where the search began."""
+        """Play steps from the state in which the search began."""
         self._states[:1] = self._begun
         for step in steps:
             verb, nodes = self._code(step.verb)
@@ -132,7 +136,7 @@ class Compiled:
             self._words[search.NOW] = self._words[self._rows[:count][chosen][0, search.REACHED]]
 
     def _found(self, place: Place, count: int) -> list[Found]:
-        """The states that the kernel has found, as values."""
+        """Return the states that the kernel found, as values."""
         found, last = [], -1
         for row, told in enumerate(self._rows[:count].tolist()):
             verb, nodes, state, when, from_us, duration_us, faults, operations, harmed = told
@@ -150,7 +154,10 @@ class Compiled:
         return found
 
     def _proven(self, steps: Sequence[Step]) -> tuple[str, ...]:
-        """The queue for which a story reaches the goal, as the engine plays it."""
+        """Return the queue for which a story reaches the goal when the engine plays it.
+
+        Raise AssertionError if the engine does not reach the goal.
+        """
         run = self._run.copy()
         for step in steps:
             run.apply(step)
@@ -160,14 +167,14 @@ class Compiled:
         return harm
 
     def _by_engine(self, run: Run, question: Question, place: Place) -> Iterator[Found]:
-        """Extends a place by one step, played by the engine."""
+        """Extend a place by one step, played by the engine."""
         for found in explore.followers(run, question, [place.unplayed()]):
             at = found.place.at
             moment = found.place.played.moment() if at is None else found.place.played.moment_at(at)
             yield Found(found.place.unplayed(), self.name(moment, run), found.harmed)
 
     def _played(self, row: int) -> bytes:
-        """A state in few bytes."""
+        """Return a state as its differences from the first state."""
         count = search.differences(self._words[row], self._first, self._told)
         return self._told[:count].tobytes()
 
@@ -175,13 +182,13 @@ class Compiled:
         words = self._names[row]
         return blake2b(words[: words[0] + 1].data, digest_size=DIGEST_BYTES).digest()
 
-    # Steps as numbers and as verbs
+    # Steps as numbers and as verbs.
 
     def _named(self, nodes: int) -> tuple[str, ...]:
         return tuple(name for node, name in enumerate(self._settings.names) if nodes >> node & 1)
 
     def _verb_of(self, verb: int, nodes: int) -> Verb:
-        """A step's verb as it is in a scenario."""
+        """Return a step's verb as a scenario has it."""
         names = self._named(nodes & search_moves.GROUP)
         if verb == search_moves.PARTITION:
             return Partition((names, self._named(nodes >> search_moves.SECOND_GROUP)))
@@ -190,7 +197,7 @@ class Compiled:
         return WITHOUT_NODES[verb](self) if verb in WITHOUT_NODES else ON_NODES[verb](names)
 
     def _code(self, verb: Any) -> tuple[int, int]:
-        """The number of a verb, and its nodes as bits."""
+        """Return the number of a verb, and its nodes as bits."""
         number = VERBS.index(type(verb))
         if number in WITHOUT_NODES:
             return number, 1
@@ -200,7 +207,7 @@ class Compiled:
 
 
 VERBS = (Wait, Publish, Start, SyncQueue, Heal, Stop, Kill, PowerOff, Partition, Wipe)
-"""Verbs by their numbers."""
+"""The verbs; a verb's index is its number."""
 WITHOUT_NODES = {
     search_moves.WAIT: lambda self: Wait(self._wait_s),
     search_moves.SYNC_QUEUE: lambda self: SyncQueue(self._queue),
@@ -213,5 +220,5 @@ ON_NODES = {
 
 
 def moment_us(at: float | None) -> int:
-    """When a step happens, in microseconds; NEVER stands for when the cluster has settled."""
+    """Return the time of a step in microseconds; NEVER for the time at which the cluster has settled."""
     return NEVER if at is None else microseconds(at)

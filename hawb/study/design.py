@@ -1,13 +1,13 @@
-"""A design: how a cluster and a queue on it are set up, as far as an operator chooses it.
+"""A design: a cluster and a queue, as far as an operator chooses their settings.
 
 Decisions:
 
 * One design, one queue. Faults depend on environment and trial alone, so that two designs are compared under the same.
-* The nodes are called a, b, c and so on. How they are spread over racks and hosts is the environment's.
-* `replicas` is short for what most policies are about: for a classic queue ha-mode exactly with so many, for a quorum
-  queue its initial group size. Whoever needs another ha-mode writes it into the policy and leaves `replicas` out.
-* Policies and arguments are RabbitMQ's own keys, and RabbitMQ's own rules refuse them (`hawb.rules`). Beyond these, a
-  key that would have no effect is refused: a study must not compare what cannot differ.
+* The nodes are called a, b, c and so on. The environment spreads them over racks and hosts.
+* `replicas` is short for what most policies set: for a classic queue ha-mode exactly with that number, for a quorum
+  queue its initial group size. For another ha-mode, write it into the policy and leave `replicas` out.
+* Policies and arguments are RabbitMQ's own keys, and RabbitMQ's own rules refuse them (`hawb.rules`). Beyond these,
+  hawb refuses a key that has no effect: a study must not compare designs that cannot differ.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ Nodes = Annotated[int, Meta(ge=1, le=len(NODES), description=f"a whole number fr
 
 
 class Upgrade(Part, frozen=True):
-    """How nodes are taken down and brought back, one after another, in upgrades and maintenance.
+    """The procedure that takes nodes down and brings them back, one after another, in upgrades and maintenance.
 
-    `drain` puts a node into maintenance mode first, and revives it afterwards. The two `await` are rabbitmq-upgrade's:
-    no node goes down before they hold, or before `await_timeout_s` have passed. `sync_queue` synchronises the queue by
-    hand once a node is back, `between_s` pass before the next one, `rebalance` comes last.
+    `drain` puts a node into maintenance mode first, and revives it afterwards. The two `await` settings are those of
+    rabbitmq-upgrade: no node goes down before their condition holds, or before `await_timeout_s` have passed.
+    `sync_queue` synchronises the queue by hand after a node is back, `between_s` pass before the next node, and
+    `rebalance` comes last.
     """
 
     drain: bool = False
@@ -46,7 +47,7 @@ class Upgrade(Part, frozen=True):
 
 
 class Design(Part, frozen=True, kw_only=True):
-    """A cluster of `nodes` nodes with one queue; what is not set has the default of a scenario's cluster."""
+    """A cluster of `nodes` nodes with one queue. A setting of None has the default of a scenario's cluster."""
 
     queue_type: Literal["classic", "quorum"]
     nodes: Nodes
@@ -77,25 +78,27 @@ class Design(Part, frozen=True, kw_only=True):
 
     @property
     def node_names(self) -> tuple[str, ...]:
-        """The nodes, in their order."""
+        """Return the nodes, in their order."""
         return NODES[: self.nodes]
 
     @property
     def definition(self) -> dict[str, object]:
-        """The policy's keys with what `replicas` stands for; empty where there is no policy at all."""
+        """Return the policy's keys, with those that `replicas` sets; empty if there is no policy."""
         if self.queue_type == "quorum" or self.replicas in (None, 1):
             return self.policy
         return {"ha-mode": "exactly", "ha-params": self.replicas} | self.policy
 
     @property
     def may_split(self) -> bool:
-        """Return True if both sides of a partition may go on with a master of the queue (the guide "Clustering and
-        Network Partitions": only pause_minority prevents that)."""
+        """Return True if both partitions of the network may continue with a master of the queue.
+
+        Only pause_minority prevents that (the guide "Clustering and Network Partitions").
+        """
         is_mirrored = self.queue_type == "classic" and "ha-mode" in self.definition
         return is_mirrored and self.cluster_partition_handling != "pause_minority"
 
     def cluster(self, timing: Timing) -> Cluster:
-        """The cluster as a scenario has it, with how long things take in an environment."""
+        """Return the cluster as a scenario has it, with the timing of an environment."""
         return Cluster(
             nodes=self.node_names,
             version=self.version,
@@ -109,15 +112,15 @@ class Design(Part, frozen=True, kw_only=True):
         )
 
     def policies(self) -> tuple[PolicyEntry, ...]:
-        """The policy for all queues, if there is one."""
+        """Return the policy for all queues, if there is one."""
         return (PolicyEntry("design", ".*", self.definition),) if self.definition else ()
 
     def operator_policies(self) -> tuple[PolicyEntry, ...]:
-        """The operator policy for all queues, if there is one."""
+        """Return the operator policy for all queues, if there is one."""
         return (PolicyEntry("operator", ".*", self.operator_policy),) if self.operator_policy else ()
 
     def queue(self) -> QueueEntry:
-        """The queue as it is declared: empty, and placed by the rules."""
+        """Return the queue as it is declared: empty, and placed by the rules."""
         given = self.arguments
         if self.queue_type == "quorum" and self.replicas is not None:
             given = given | {"x-quorum-initial-group-size": self.replicas}
@@ -134,7 +137,7 @@ class Design(Part, frozen=True, kw_only=True):
             raise ValueError(f"replicas: {place} has {key}, which says the same; write one of the two")
 
     def _check_effective(self, place: str) -> None:
-        """Refuse a key by which RabbitMQ would pass over the policy for this type of queue."""
+        """Refuse a key that makes RabbitMQ ignore the policy for this type of queue."""
         for key in getattr(self, place):
             if key in PROFILES[self.version].unsupported_by(self.queue_type):
                 raise ValueError(

@@ -1,4 +1,4 @@
-"""Writes the data dictionary `data/tables.md` anew: `python -m hawb.study.dictionary`, in a checkout."""
+"""Write the data dictionary `data/tables.md`: `python -m hawb.study.dictionary`, in a checkout."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How long queues take to be emptied, at the rates that the model of one queue has from published figures.
+"""Estimate how long it takes to empty queues, at the rates that the model of one queue has from published figures.
 
-These are the rates at which a queue can be read, all else idle. How fast consumers work no file tells, so that each
-time is the least possible.
+These are the rates at which clients can read a queue that is otherwise idle. No file has the speed of consumers, so
+each time is a lower bound.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from hawb.study.prediction import NotMeasuredError, Prediction
 from hawb.study.throughput import Model, one_queue
 
 SETUP, IN_FLIGHT = "GKE e2-standard-16 3.10.1", 6000
-"""The published machines whose rates stand for one's own, and the workload's limit."""
+"""The published machines whose rates are used, and the workload's limit of unconfirmed messages."""
 
 ASSUMED_BYTES = 1024
-"""The size of a message where no file tells it."""
+"""The assumed size of a message, in bytes, where no file has it."""
 
 
 class Drain(Struct, frozen=True):
-    """A queue that holds messages: how many, of what size, and how many a second can be read; None where nothing like
-    it was measured. Seconds are the least, with the interval of the rate."""
+    """A queue that holds messages: their number and size, and how many a second clients can read.
+
+    `assumed` is True if the size is assumed. `rate` is None if no published measurement is similar.
+    """
 
     queue: str
     messages: int
@@ -34,7 +36,10 @@ class Drain(Struct, frozen=True):
 
     @property
     def seconds(self) -> tuple[float, float, float] | None:
-        """Least, expected and most seconds."""
+        """Return the least, the expected and the largest duration in seconds; None without a rate.
+
+        They come from the interval of the rate.
+        """
         if self.rate is None:
             return None
         return tuple(self.messages / rate for rate in (self.rate.high, self.rate.value, self.rate.low))
@@ -42,12 +47,12 @@ class Drain(Struct, frozen=True):
 
 @cache
 def model(queue_type: str) -> Model:
-    """The model of one queue of a type, fitted once."""
+    """Return the model of one queue of a type, fitted once."""
     return one_queue(queue_type)
 
 
 def rate(queue_type: str, size_bytes: int, replicas: int) -> Prediction | None:
-    """Messages a second; None where nothing like it was measured."""
+    """Return messages a second; None if no published measurement is similar."""
     try:
         return model(queue_type).rate(setup=SETUP, size_bytes=size_bytes, replicas=replicas, in_flight=IN_FLIGHT)
     except NotMeasuredError:
@@ -55,7 +60,7 @@ def rate(queue_type: str, size_bytes: int, replicas: int) -> Prediction | None:
 
 
 def drains(queues: Iterable[Queue]) -> list[Drain]:
-    """The classic queues that hold messages, the deepest first."""
+    """Return the classic queues that hold messages, the deepest first."""
     found = []
     for queue in queues:
         facts = queue.facts

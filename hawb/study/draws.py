@@ -1,9 +1,9 @@
-"""Counted draws, compiled: the stream of `hawb.engine.core.randomness`, and lengths of time from it.
+"""Counted random draws, compiled: the stream of `hawb.engine.core.randomness`, and durations from it.
 
-One compiled implementation serves the engine's trials and the kernel's, so that both meet the same history. It uses no
-mathematics library, whose last bits differ from machine to machine: logarithm, exponential and the normal quantile are
-made of additions, products and quotients alone, which IEEE 754 fixes to the bit and which numba neither reorders nor
-fuses (no fastmath). The square root is fixed by IEEE 754 too. So the same key gives the same microseconds anywhere.
+One compiled implementation serves the engine's trials and the kernel's, so that both get the same history. It uses no
+mathematics library, as the last bits of these differ between machines: logarithm, exponential and the normal quantile
+consist of additions, products and quotients alone, which IEEE 754 fixes to the bit and which numba neither reorders nor
+fuses (no fastmath). IEEE 754 fixes the square root too. So the same key gives the same microseconds on every machine.
 
 Sources: for the generator see `hawb.engine.core.randomness`; the normal quantile is M. J. Wichura's PPND16 ("Algorithm
 AS 241: the percentage points of the normal distribution", 1988), whose relative error is about 1e-16.
@@ -28,15 +28,17 @@ _W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 _LN_2_HIGH, _LN_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LN_2 = 0.6931471805599453
 _OF_ODD = np.array([1 / (2 * k + 1) for k in range(13)])
-"""The factors of the logarithm's series, which take longer to divide than all the rest of it."""
+"""The factors of the logarithm's series. To divide them would take longer than the rest of the series."""
 
 LONGEST_US = 1 << 61
-"""No drawn time is longer: what begins later than any horizon never happens."""
+"""The upper limit of a drawn duration, in microseconds: it is beyond any horizon."""
 
 
 class Lengths(Struct, frozen=True):
-    """A distribution of lengths of time as the compiled functions take it: its kind, its scale in microseconds (of an
-    exponential and a constant the mean, of a lognormal the median) and its shape."""
+    """A distribution of durations, as the compiled functions take it.
+
+    `scale_us` is in microseconds: the mean of an exponential and a constant, the median of a lognormal.
+    """
 
     kind: int
     scale_us: float
@@ -44,7 +46,7 @@ class Lengths(Struct, frozen=True):
 
     @classmethod
     def of(cls, given: Distribution) -> Lengths:
-        """The lengths of a distribution that is given by its mean."""
+        """Return the durations of a distribution that is given by its mean."""
         scale = {
             "weibull": lambda shape: 1 / math.gamma(1 + 1 / shape),
             "lognormal": lambda shape: exponential(-shape * shape / 2),
@@ -55,7 +57,7 @@ class Lengths(Struct, frozen=True):
 
 @compiled
 def draw(seed, purpose, trial, n):
-    """64 random bits, those of `hawb.engine.core.randomness.draw`; all are 64-bit words without a sign."""
+    """Return 64 random bits, those of `hawb.engine.core.randomness.draw`; all values are unsigned 64-bit words."""
     c0, c1, c2, c3 = n & _WORD, trial & _WORD, purpose, np.uint64(0)
     k0, k1 = seed & _WORD, seed >> _HALF
     for _ in range(10):
@@ -67,21 +69,21 @@ def draw(seed, purpose, trial, n):
 
 @compiled
 def below(bound, seed, purpose, trial, n):
-    """A number from 0 to `bound` - 1, that of `hawb.engine.core.randomness.below`; `bound` is below 2**32."""
+    """Return a number from 0 to `bound` - 1, that of `hawb.engine.core.randomness.below`; `bound` is below 2**32."""
     bits, most = draw(np.uint64(seed), np.uint64(purpose), np.uint64(trial), np.uint64(n)), np.uint64(bound)
     return np.int64(((bits >> _HALF) * most + ((bits & _WORD) * most >> _HALF)) >> _HALF)
 
 
 @compiled
 def uniform(seed, purpose, trial, n):
-    """A number between 0 and 1, neither of them included, from the upper 53 bits of a draw."""
+    """Return a number between 0 and 1, both excluded, from the upper 53 bits of a draw."""
     bits = draw(np.uint64(seed), np.uint64(purpose), np.uint64(trial), np.uint64(n))
     return (np.float64(np.int64(bits >> np.uint64(11))) + 0.5) * 2.0**-53
 
 
 @compiled
 def logarithm(x):
-    """The natural logarithm of a number above 0: that of its mantissa as a series of (m - 1) / (m + 1)."""
+    """Return the natural logarithm of a number above 0, with a series of (m - 1) / (m + 1) for its mantissa m."""
     mantissa, exponent = math.frexp(x)
     if mantissa < 0.7071067811865476:
         mantissa, exponent = mantissa * 2, exponent - 1
@@ -95,7 +97,7 @@ def logarithm(x):
 
 @compiled
 def exponential(x):
-    """e to the power of x, by a series of what is left of x beside a multiple of ln 2; 0 below e**-700."""
+    """Return e to the power of x, with a series for the remainder of x by ln 2; 0 below e**-700."""
     if x < -700:
         return 0.0
     times = math.floor(min(x, 700.0) / _LN_2 + 0.5)
@@ -128,7 +130,7 @@ _TAILS = np.array([
 
 @compiled
 def _ratio(table, x):
-    """Two polynomials of x, one over the other."""
+    """Return the ratio of two polynomials of x."""
     above, under = 0.0, 0.0
     for k in range(8):
         above, under = above * x + table[0, k], under * x + table[1, k]
@@ -137,7 +139,7 @@ def _ratio(table, x):
 
 @compiled
 def normal_quantile(p):
-    """The number that a standard normal variable stays below with probability `p`, between 0 and 1."""
+    """Return the value that a standard normal variable stays below with probability `p`, between 0 and 1."""
     q = p - 0.5
     if abs(q) <= 0.425:
         return q * _ratio(_CENTRE, 0.180625 - q * q)
@@ -148,8 +150,10 @@ def normal_quantile(p):
 
 @compiled
 def length_us(kind, scale_us, shape, u):
-    """The length of time that is exceeded with probability `u`, in whole microseconds from 1 on: `kind`, `scale_us` and
-    `shape` as in `Lengths`."""
+    """Return the duration that is exceeded with probability `u`, in whole microseconds from 1 on.
+
+    `kind`, `scale_us` and `shape` are those of `Lengths`.
+    """
     times = 1.0
     if kind == EXPONENTIAL:
         times = -logarithm(u)
@@ -162,8 +166,11 @@ def length_us(kind, scale_us, shape, u):
 
 @compiled
 def normal_tail(z):
-    """The probability that a standard normal variable is above a number: by a series near 0 (G. Marsaglia, "Evaluating
-    the normal distribution", 2004), further out by Laplace's continued fraction."""
+    """Return the probability that a standard normal variable is above a number.
+
+    Near 0 it is a series (G. Marsaglia, "Evaluating the normal distribution", 2004), further out Laplace's continued
+    fraction.
+    """
     size, density = abs(z), exponential(-z * z / 2) * 0.3989422804014327
     if size < 2.5:
         term = series = size
@@ -181,8 +188,10 @@ def normal_tail(z):
 
 @compiled
 def hazard(kind, scale_us, shape, time_us):
-    """The cumulative hazard of a length of time at `time_us`: minus the logarithm of the probability that the length is
-    longer. `kind`, `scale_us` and `shape` are as in `Lengths`; a constant has no hazard."""
+    """Return the cumulative hazard of a duration at `time_us`: -ln of the probability that it is longer.
+
+    `kind`, `scale_us` and `shape` are those of `Lengths`; a constant has no hazard.
+    """
     if time_us <= 0:
         return 0.0
     if kind == EXPONENTIAL:

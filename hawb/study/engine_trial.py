@@ -1,20 +1,19 @@
-"""A history played by the engine, and its record: the kernel must give the same.
+"""Play a history with the engine into a record. The kernel must give the same record.
 
-Clients and the service managers of nodes do what these do in operation, in every design:
+Clients and service managers of nodes behave as in operation, in every design:
 
-* Publisher and consumer connect to the first node that takes clients, and when they lose their connection, or find
-  nobody, they try again each second. A consumer that was cancelled, or found no master, does the same. Its own channel
-  meanwhile does what a channel does (`hawb.engine.clients.subscriptions`).
-* A node that exits by itself, as one that has waited too long with its boot, is started again within a second.
-* Another rate is another publisher on the same node, as soon as the last one is not held up.
-* Planned work is done as `hawb.study.work` says, and what a person mends as `hawb.study.repairs` says.
-* A quorum queue's members elect their first leader as the trial begins. Until there is one the queue counts as neither
-  down nor out of use: in operation that election was over before anybody looked, and a year would have an outage more
-  than it has failures.
-* While a partition lasts everybody sees of the cluster what the side of his node sees; a client connects to the first
-  node that takes clients, on whatever side.
+* Publisher and consumer connect to the first node that accepts clients. If they lose their connection, or no node
+  accepts them, they try again each second. A consumer that was cancelled, or found no master, does the same. Its own
+  channel meanwhile behaves as a channel does (`hawb.engine.clients.subscriptions`).
+* A node that exits by itself, such as one that has waited too long at boot, is started again within a second.
+* A new rate is a new publisher on the same node, as soon as the last one is not blocked.
+* Planned work is done as `hawb.study.work` says, and manual repairs as `hawb.study.repairs` says.
+* A quorum queue's members elect their first leader as the trial begins. Until then the queue counts as neither down nor
+  unusable: in operation that election was over long before, and a year would have one outage more than it has failures.
+* During a partition a client sees the cluster as its node's partition sees it; a client connects to the first node that
+  accepts clients, in any partition.
 
-Seconds in which nothing has changed since the last try are left out: a new try would end as the last one did.
+Seconds in which nothing has changed since the last try are skipped: a new try would have the same result.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ from hawb.study.trial_record import Record
 from hawb.study.work import LOOK_US, Work
 
 PLACEMENT = 120
-"""The purpose of the draw that seeds RabbitMQ's own draws in a trial, apart from those of the trial's history."""
+"""The purpose of the draw that seeds RabbitMQ's own draws in a trial, separate from those of the trial's history."""
 
 CONSUMER = "consumer"
 SECOND_US = 1_000_000
 
 
 def scenario(design: Design, environment: Environment, seed: int) -> Scenario:
-    """The cluster and its queue before anything has happened."""
+    """Return the scenario of a trial: the cluster and its queue at the beginning."""
     return Scenario(
         scenario="A trial",
         seed=seed,
@@ -64,20 +63,22 @@ def scenario(design: Design, environment: Environment, seed: int) -> Scenario:
 
 
 def own_seed(seed: int, number: int) -> int:
-    """The seed of RabbitMQ's own draws in a trial, from the study's seed and the trial's number."""
+    """Return the seed of RabbitMQ's own draws in a trial, from the study's seed and the trial's number."""
     return randomness.below(1 << 62, seed, PLACEMENT, number, 0)
 
 
 def play(design: Design, environment: Environment, history: np.ndarray, seed: int, horizon_us: int) -> Record:
-    """The record of a history that the engine plays until the horizon."""
+    """Return the record of a history that the engine plays until the horizon."""
     played = Played(design, environment, seed, told=False)
     played.through(history.tolist(), horizon_us)
     return played.record()
 
 
 class Played:
-    """A trial under way: the engine's turn, which writes a trace if `told`, and the clients and operators who look
-    after the cluster."""
+    """A trial under way: the engine's turn, and the clients and operators of the cluster.
+
+    With `told` the turn writes a trace.
+    """
 
     def __init__(self, design: Design, environment: Environment, seed: int, *, told: bool = True):
         begun = scenario(design, environment, seed)
@@ -94,14 +95,14 @@ class Played:
         self._led, self._unled_us = design.queue_type == "classic", 0
 
     def through(self, history: Iterable[list[int]], horizon_us: int) -> None:
-        """Plays what happens before the horizon, and stops there."""
+        """Play the history's events before the horizon, and stop there."""
         for time_us, kind, about in history:
             self._until(time_us)
             EVENTS[kind](self, about)
         self._until(horizon_us)
 
     def record(self) -> Record:
-        """The trial's record as of now."""
+        """Return the trial's record as of now."""
         account, now_us = self.account, self.turn.now_us
         down_s = (account.down.at(now_us) - self._unled_us) / SECOND_US if self._led else 0.0
         return Record(
@@ -125,23 +126,23 @@ class Played:
 
     @property
     def queue(self) -> Queue | None:
-        """The queue as the side in focus has it; None if that side knows of none."""
+        """Return the queue as the current partition has it; None if that partition has no such queue."""
         return self.turn.queues.get(self._name)
 
     def _held(self) -> runs.Runs:
-        """The messages in the queue, on whatever side."""
+        """Return the messages in the queue, in all partitions."""
         queues = [side.queues[self._name] for side in self.turn.sides.values() if self._name in side.queues]
         return runs.normal(pair for queue in queues for pair in queue.content)
 
     @property
     def account(self) -> Account:
-        """The queue's entry in the ledger."""
+        """Return the queue's entry in the ledger."""
         return self.turn.account(self._name)
 
-    # Time passes
+    # Time.
 
     def _until(self, time_us: int) -> None:
-        """Plays all that is due before a time, and stops there. Whoever lacks something tries again meanwhile."""
+        """Play all that is due before a time, and stop there. Clients and nodes try again meanwhile each second."""
         while True:
             while advance.step(self.turn, self._stop_us(time_us) - 1):
                 self._notice()
@@ -149,7 +150,7 @@ class Played:
                     self._notice()
             stop_us = self._stop_us(time_us)
             advance.flow(self.turn, stop_us - 1)
-            if advance.step(self.turn, stop_us - 1):  # what flows may bring something that is due by now
+            if advance.step(self.turn, stop_us - 1):  # messages that flow may cause an event that is due by now
                 self._notice()
                 continue
             flows.hear(self.turn)
@@ -163,7 +164,7 @@ class Played:
         return time_us if self._look_us is None else min(time_us, self._look_us)
 
     def _notice(self) -> None:
-        """Something has happened: whoever lacks something now tries again with the next second."""
+        """Schedule the next look, at the next full second, unless clients, nodes, work and repairs are done."""
         self._watch_metadata()
         down = self.account.down.since_us is not None
         if self._led:
@@ -178,7 +179,7 @@ class Played:
             self._look_us = next_us if self._look_us is None else min(self._look_us, next_us)
 
     def _watch_metadata(self) -> None:
-        """Notes since when nobody can have metadata changed."""
+        """Record since when no node can change metadata."""
         watched = self._metadata_down.end if is_writable_anywhere(self.turn) else self._metadata_down.begin
         self._metadata_down = watched(self.turn.now_us)
 
@@ -189,7 +190,7 @@ class Played:
 
     @property
     def rate(self) -> float:
-        """How many messages a second the publisher has to send."""
+        """Return the publisher's current rate in messages a second."""
         traffic = self._traffic
         times = traffic.bursts.publish_times if self._bursts else 1
         return histories.rate_at(traffic.publish_per_s, self._hour) * times
@@ -203,7 +204,7 @@ class Played:
         return consumer is not None and consumer.state == "active"
 
     def idle(self) -> list[int]:
-        """The nodes that are down though nothing keeps them down."""
+        """Return the nodes that are down while no failure or planned work keeps them down."""
         return [
             node
             for node, value in enumerate(self.turn.nodes)
@@ -211,14 +212,14 @@ class Played:
         ]
 
     def kept_down(self) -> set[int]:
-        """The nodes that something keeps down."""
+        """Return the nodes that a failure or planned work keeps down."""
         return self._kept_down | {self._work.keeps_down} - {None}
 
     @property
     def _publisher(self) -> str:
         return f"publisher {self._connections}"
 
-    # What clients and operators do
+    # Clients and operators.
 
     def _look_after(self) -> None:
         self._work.do_next(self)
@@ -237,7 +238,7 @@ class Played:
             self._look_us = max(self.turn.now_us + LOOK_US, -(-changes_us // LOOK_US) * LOOK_US)
 
     def _publish(self) -> None:
-        """The publisher connects if it is not connected, and follows its rate if nothing holds it up."""
+        """Connect the publisher if it is not connected. Apply a new rate unless the publisher is blocked."""
         publisher = self.turn.publishers.get(self._publisher)
         if self._is_connected():
             if self._rate != self.rate and publisher.blocked_since_us is None:
@@ -247,7 +248,7 @@ class Played:
             self._publish_at(nodes[0])
 
     def _open_nodes(self) -> list[int]:
-        """The nodes that take clients."""
+        """Return the nodes that accept clients."""
         nodes = enumerate(self.turn.nodes)
         return [node for node, value in nodes if value.status == RUNNING and not value.drained]
 
@@ -285,45 +286,45 @@ class Played:
         )  # fmt: skip
 
     def names(self, nodes: Iterable[int]) -> tuple[str, ...]:
-        """The names of nodes."""
+        """Return the names of nodes."""
         return tuple(self.turn.settings.named(nodes))
 
     def do(self, verb: Verb) -> None:
-        """Takes a step, as a scenario has it, at this moment."""
+        """Take a step, as a scenario has it, at this moment."""
         self.turn.look_from_outside()
         self.turn.because = None
         ACTIONS[type(verb)](self.turn, verb)
         close_with_nodes(self.turn)
 
-    # What the history holds
+    # Events of the history.
 
     def start(self, nodes: int) -> None:
-        """Starts nodes: nothing keeps them down any more."""
+        """Start nodes that a failure kept down."""
         self._kept_down -= set(self._among(nodes))
         self._start_idle()
         self._notice()
 
     def stop(self, nodes: int) -> None:
-        """Stops nodes in a controlled way."""
+        """Stop nodes in a controlled way."""
         self._keep_down(Stop, nodes)
 
     def kill(self, nodes: int) -> None:
-        """Nodes die."""
+        """Kill nodes."""
         self._keep_down(Kill, nodes)
 
     def power_off(self, nodes: int) -> None:
-        """Nodes lose power."""
+        """Cut the power of nodes."""
         self._keep_down(PowerOff, nodes)
 
     def lose_disk(self, nodes: int) -> None:
-        """Loses the disks of nodes, and whatever runs there by then."""
+        """Kill the nodes that run, and wipe the disks of all."""
         self._keep_down(Kill, nodes)
         for name in self.names(self._among(nodes)):
             self.do(Wipe(name))
         self._notice()
 
     def cut(self, nodes: int) -> None:
-        """The links between some nodes and all others drop everything."""
+        """Cut the links between some nodes and all others."""
         here = self._among(nodes)
         others = [node for node in range(len(self.turn.nodes)) if node not in here]
         if here and others:
@@ -331,36 +332,36 @@ class Played:
         self._notice()
 
     def cut_link(self, nodes: int) -> None:
-        """The link between two nodes drops everything."""
+        """Cut the link between two nodes."""
         ends = self.names(self._among(nodes))
         if len(ends) == 2:
             self.do(Cut((ends,)))
         self._notice()
 
     def heal(self, _about: int) -> None:
-        """All links work again."""
+        """Restore all links."""
         self.do(Heal())
         self._notice()
 
     def consumers_away(self, _about: int) -> None:
-        """The consumer closes its channel, and stays away."""
+        """Close the consumer's channel, and keep it closed."""
         self._consumes = False
         if CONSUMER in self.turn.consumers:
             self.do(Close(CONSUMER))
         self._notice()
 
     def consumers_back(self, _about: int) -> None:
-        """The consumer wants to consume again."""
+        """Let the consumer consume again."""
         self._consumes = True
         self._notice()
 
     def rate_changes(self, hour: int) -> None:
-        """An hour of the day begins."""
+        """Begin an hour of the day, with its rate."""
         self._hour = hour
         self._follow_rate()
 
     def burst(self, begins: int) -> None:
-        """A burst begins, or ends."""
+        """Begin or end a burst."""
         self._bursts = bool(begins)
         self._follow_rate()
 
@@ -370,7 +371,7 @@ class Played:
         self._notice()
 
     def work(self, kind: int, nodes: int) -> None:
-        """Planned work is to begin."""
+        """Begin planned work."""
         self._work.begin(kind, self._among(nodes))
         self._notice()
 

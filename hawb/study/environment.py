@@ -1,12 +1,13 @@
-"""An environment: what happens to a cluster, and what its clients do, whatever its design.
+"""An environment: faults, planned work and clients, independent of the cluster's design.
 
 Decisions:
 
 * At the beginning everything works and is newly repaired. From then on times run from the end of one event to the
   beginning of the next of its kind. Nodes fail independently; a rack or host that fails takes all its nodes with it,
-  and a node stays down until the last thing that keeps it down is over.
+  and a node stays down until the last failure that keeps it down is over.
 * A day has 24 hours and begins with hour 0; rates by hour repeat every day.
-* Distributions are given by their mean, because that is what is published, and by one number for their shape.
+* Distributions are given by their mean, because measurements are published like that, and by one number for their
+  shape.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ FAILURES = ("node_failures", "host_failures", "rack_failures")
 
 
 class Distribution(Part, frozen=True):
-    """A length of time that is drawn, with its mean.
+    """A random duration with a given mean.
 
-    `shape` is Weibull's (below 1 failures come in bursts, 1 is exponential, above 1 they are of age) or the lognormal's
-    standard deviation of the logarithm. The others have none.
+    `shape` is Weibull's (below 1 failures come in bursts, 1 is exponential, above 1 they come from wear) or the
+    lognormal's standard deviation of the logarithm. The others have none.
     """
 
     mean_s: Period
@@ -57,11 +58,11 @@ class Distribution(Part, frozen=True):
 
 
 class Failures(Part, frozen=True, kw_only=True):
-    """How often a node goes down, how it does, and when it is started again.
+    """The failures of a node: how often it goes down, in which way, and when it is started again.
 
     Of all failures `controlled_share` are controlled stops (`rabbitmqctl stop`), `power_off_share` are losses of power,
-    which others notice after net_ticktime only, and the rest kills. `disk_loss_share` of all, none of them controlled,
-    leave an empty disk.
+    which other nodes detect only after net_ticktime, and the rest kills. `disk_loss_share` of all, none of them
+    controlled, leave an empty disk.
     """
 
     every: Distribution
@@ -78,19 +79,20 @@ class Failures(Part, frozen=True, kw_only=True):
 
 
 class GroupFailures(Failures, frozen=True, kw_only=True):
-    """Failures of racks or hosts, each of which takes its nodes with it. Nodes are dealt out to `groups` of them in
-    turn: the first node is in the first, the second in the second."""
+    """Failures of racks or hosts, each of which takes its nodes with it.
+
+    Nodes are dealt to `groups` of them in turn: the first node is in the first group, the second in the second.
+    """
 
     groups: AtLeastOne
 
 
 class FailureBiasing(Part, frozen=True, kw_only=True):
-    """Draws failures more often than they happen, where they matter most, and lets each trial count for as much less
-    (`hawb.study.renewals`): a way to see rare losses in few trials that changes no expectation.
+    """Draw failures more often where they matter most, and weight each trial to compensate (`hawb.study.renewals`).
 
-    While nodes are away, and until they have been back for `after_s` (that their mirrors may be synchronised), nodes,
-    hosts and racks that would take down another one fail `times` as often. One such failure in two trials is best.
-    Planned work does not count as being away.
+    So few trials show rare losses, and no expectation changes. While nodes are down, and until they have been back for
+    `after_s` (so that their mirrors can synchronise), nodes, hosts and racks that would take down another node fail
+    `times` as often. The estimates are best with one such failure in two trials. Planned work does not count.
     """
 
     times: Times
@@ -98,10 +100,10 @@ class FailureBiasing(Part, frozen=True, kw_only=True):
 
 
 class Partitions(Part, frozen=True, kw_only=True):
-    """How often links drop everything, which links do, and for how long.
+    """Network partitions: how often links drop everything, which links do, and for how long.
 
-    `cut` is what lies on one side: one_node (drawn), one_rack (drawn), or half of the nodes, rounded down (drawn); or
-    one_link, between two nodes that are drawn, while everybody else sees both.
+    `cut` is one side of the partition: one_node (drawn), one_rack (drawn), or half of the nodes, rounded down (drawn);
+    or one_link, between two nodes that are drawn, while all other nodes see both.
     """
 
     every: Distribution
@@ -110,8 +112,10 @@ class Partitions(Part, frozen=True, kw_only=True):
 
 
 class Calendar(Part, frozen=True, kw_only=True):
-    """Planned work: on `first_day`, counted from 0, at `at_hour`, and again every so many days. Each node is away for
-    `down_s` when its turn comes."""
+    """Planned work: on `first_day`, counted from 0, at `at_hour`, and again every `every_days` days.
+
+    Each node is down for `down_s` when its turn comes.
+    """
 
     every_days: Days
     first_day: Annotated[int, Meta(ge=0, le=10_000, description="a whole number from 0 to 10,000")] = 0
@@ -120,7 +124,7 @@ class Calendar(Part, frozen=True, kw_only=True):
 
 
 class Bursts(Part, frozen=True, kw_only=True):
-    """How often publishers send `publish_times` as much as by the hour, and for how long."""
+    """Bursts: how often publishers send `publish_times` their rate of the hour, and for how long."""
 
     every: Distribution
     lasts: Distribution
@@ -128,15 +132,17 @@ class Bursts(Part, frozen=True, kw_only=True):
 
 
 class ConsumerOutages(Part, frozen=True, kw_only=True):
-    """How often all consumers stop for a while, so that a backlog builds up."""
+    """Outages of consumers: how often all consumers stop for a while, so that a backlog builds up."""
 
     every: Distribution
     lasts: Distribution
 
 
 class Traffic(Part, frozen=True, kw_only=True):
-    """What goes through the queue: messages published a second, and what consumers can take a second, the same all day
-    or by the hour."""
+    """The queue's traffic: messages that are published, and that consumers can take, a second.
+
+    Each is the same all day or has a rate for each hour.
+    """
 
     publish_per_s: Flow | ByHour
     consume_per_s: Flow | ByHour
@@ -150,10 +156,10 @@ class Traffic(Part, frozen=True, kw_only=True):
 
 
 class Environment(Part, frozen=True, kw_only=True):
-    """Faults, planned work and traffic; what is left out does not happen.
+    """Faults, planned work and traffic. What is left out does not happen.
 
-    `rolling_upgrades` take one node after another, as the design's procedure says, `maintenance` the next node in turn,
-    one each time.
+    `rolling_upgrades` take one node after another, as the design's procedure says; `maintenance` takes the next node in
+    turn, one each time.
     """
 
     node_failures: Failures | None = None

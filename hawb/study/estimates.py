@@ -1,18 +1,19 @@
-"""What a study's trials come to: for each design, environment and measure the mean, and the share that had any.
+"""Estimates from a study's trials: for each design, environment and measure the mean, and the share of trials with any.
 
-Each has a 95 % interval (`hawb.study.intervals`). The interval of a mean is too narrow as long as few trials of a cell
-had any; the share tells how many.
+Each has a 95 % interval (`hawb.study.intervals`). The interval of a mean is too narrow while few trials of a cell had
+any of the measure; the share says how many had.
 
-Trials of an environment with biased failures count by their weights, whose expectation is 1 (`hawb.study.renewals`):
-the mean is that of weight · value, less what goes with how far the mean weight is from 1 by chance, a line fitted to
+Trials of an environment with biased failures count by their weights, whose expectation is 1 (`hawb.study.renewals`).
+The mean is that of weight · value, corrected for the chance deviation of the mean weight from 1, with a line fitted to
 the trials (T. Hesterberg, "Weighted average importance sampling and defensive mixture distributions", 1995, the
-regression estimate). So what is the same in all trials is told exactly, and what is rare about as well as without the
-line. The fit's own bias falls with the number of trials, the error with the root of it. The interval of a share is that
-of as many plain trials as would tell it as well. `effective_trials` are L. Kish's, the square of the sum
-of weights over the sum of their squares: how many plain trials the weighted ones are worth for events that are not
-rare. Far fewer than there are trials means that failures are biased too much, and below a bound
-(`hawb.study.intervals.are_worth_it`) nothing has an interval. With weights of 1 all this is the plain
-mean and share.
+regression estimate). So a value that is the same in all trials is estimated exactly, and a rare one about as well as
+without the line. The fit's own bias falls with the number of trials, the error with the root of it. The interval of a
+share is that of the number of plain trials that would estimate it as well.
+
+`effective_trials` are L. Kish's, the square of the sum of weights over the sum of their squares: how many plain trials
+the weighted ones are worth for events that are not rare. Far fewer than there are trials means that failures are biased
+too much, and below a bound (`hawb.study.intervals.are_worth_it`) no estimate has an interval. With weights of 1 all
+this is the plain mean and share.
 
 Differences between designs (`differences`) are of pairs: the trial of a number has the same faults at the same times in
 every design with as many nodes, so that what two designs have in common cancels out. The interval is that of the
@@ -37,8 +38,10 @@ SUMS = {
     "some": "sum(if(`{name}` > 0, {weight}, 0))",
     "wsome": "sum(if(`{name}` > 0, {weight} * {weight}, 0))",
 }
-"""The sums of each measure in each batch of trials, in one pass: as columns, since there would be as many rows of
-(measure, value) to a trial as there are measures."""
+"""The sums of each measure in each batch of trials, computed in one pass.
+
+They are columns, since rows of (measure, value) would be as many to a trial as there are measures.
+"""
 
 BY_PART = f"""\
 WITH parts AS (
@@ -48,7 +51,7 @@ WITH parts AS (
   GROUP BY design, environment, part
 )
 SELECT design, environment, part, trials, w, ww, stack({{count}}, {{columns}}) AS (measure, {{names}}) FROM parts"""
-"""The sums of each measure in each batch of a cell: one pass over the trials, after which all is small."""
+"""The sums of each measure in each batch of a cell: one pass over the trials, after which all data are small."""
 
 OF_CELLS = ", ".join(f"sum({name}) OVER cell / sum(trials) OVER cell AS {name}" for name in ("w", "ww", *SUMS))
 """The mean of each sum over the trials of a cell."""
@@ -57,18 +60,20 @@ DIFFERENCE = ("difference", "difference_low", "difference_high")
 IN_BATCHES = ("mean_batches", "share_batches", "difference_batches")
 
 ENOUGH = f"effective_trials >= least(n, greatest({LEAST_EFFECTIVE}, {LEAST_EFFECTIVE_SHARE}D * n))"
-"""Whether trials are worth enough for intervals: `hawb.study.intervals.are_worth_it` in SQL."""
+"""The condition under which trials are worth enough for intervals: `hawb.study.intervals.are_worth_it` in SQL."""
 
 
 def half(means: str) -> str:
-    """Half the interval of a mean by the means of batches in a column, in SQL; null with fewer than two trials a
-    batch."""
+    """Return SQL for half the interval of a mean, from the means of batches in a column.
+
+    It is null with fewer than two trials a batch.
+    """
     there = f"count({means}) = {BATCHES} AND sum(if({means} IS NULL, 0, trials)) >= 2 * {BATCHES}"
     return f"CASE WHEN {there} THEN {STUDENT_T}D * stddev_samp({means}) / sqrt({BATCHES}) END"
 
 
 def batches(means: str) -> str:
-    """The means of batches in a column, in the batches' order, in SQL."""
+    """Return SQL for the means of batches in a column, in the batches' order."""
     return f"transform(sort_array(collect_list(struct(part, {means}))), batch -> batch.{means})"
 
 
@@ -109,26 +114,34 @@ SELECT design, environment, measure, n AS trials, effective_trials,
        mean_batches, share_batches, difference_batches
 FROM summed
 ORDER BY measure, environment, design"""
-"""One row for each design, environment and measure. `cells` has the means over a cell beside each of its batches,
-`fitted` the lines and what they leave of a batch's mean, `paired` how much more that is than the baseline's; `plain` is
-how many plain trials would tell the share as well."""
+"""One row for each design, environment and measure.
+
+`cells` has the means over a cell beside each of its batches. `fitted` has the lines, and a batch's mean less the line.
+`paired` has the difference of that from the baseline's. `plain` is the number of plain trials that would estimate the
+share as well.
+"""
 
 
 def measures(trials: DataFrame) -> list[str]:
-    """The columns that can be averaged: all numbers but the trial's own, its weight and where it was written."""
+    """Return the columns that can be averaged: all numbers except the trial's own, its weight and its batch."""
     numbers = [field.name for field in trials.schema.fields if isinstance(field.dataType, NumericType)]
     return [name for name in numbers if name not in (TRIAL, WEIGHT, BATCH)]
 
 
 def estimates(trials: DataFrame, of: Sequence[str] | None = None) -> DataFrame:
-    """The rows of `TOLD` for trials, for the measures `of` or all, with the share's interval. A mean has no interval
-    with fewer than two trials a batch."""
+    """Return the rows of `TOLD` for trials, for the measures `of` or all, with the share's interval.
+
+    A mean has no interval with fewer than two trials a batch.
+    """
     return _compared(trials, None, of).drop(*DIFFERENCE)
 
 
 def differences(trials: DataFrame, baseline: str, of: Sequence[str] | None = None) -> DataFrame:
-    """How much larger each measure's mean is in each design than in the design `baseline`: `difference`, and
-    `difference_low` and `difference_high`, which are null with fewer than two trials a batch."""
+    """Return how much larger each measure's mean is in each design than in the design `baseline`.
+
+    The columns are `difference`, and `difference_low` and `difference_high`, which are null with fewer than two trials
+    a batch.
+    """
     rows = _compared(trials, baseline, of).select("design", "environment", "measure", *DIFFERENCE)
     return rows.where(sql.col("difference").isNotNull())
 
@@ -136,15 +149,18 @@ def differences(trials: DataFrame, baseline: str, of: Sequence[str] | None = Non
 def compared(
     trials: DataFrame, baseline: str, of: Sequence[str] | None = None, in_batches: bool = False
 ) -> list[dict[str, Any]]:
-    """The estimates and the differences, in one pass over the trials: a row as plain values for each design,
-    environment and measure, if asked for with what mean, share and difference are in each batch (`IN_BATCHES`)."""
+    """Return the estimates and the differences, in one pass over the trials.
+
+    There is a row of plain values for each design, environment and measure. With `in_batches` it also has mean, share
+    and difference of each batch (`IN_BATCHES`).
+    """
     return [row.asDict() for row in _compared(trials, baseline, of, IN_BATCHES if in_batches else ()).collect()]
 
 
 def _compared(
     trials: DataFrame, baseline: str | None, of: Sequence[str] | None, more: Sequence[str] = ()
 ) -> DataFrame:
-    # All that comes after the sums is small: in one partition nothing of it is sent from task to task.
+    # All data after the sums are small: in one partition Spark sends nothing from task to task.
     sums = by_part(trials, of).coalesce(1)
     low, high = wilson(sql.col("share"), sql.col("plain"), sql.sqrt)
     ends = {"share_low": sql.greatest(sql.lit(0.0), low), "share_high": sql.least(sql.lit(1.0), high)}
@@ -155,14 +171,13 @@ def _compared(
 
 
 def growing(trials: DataFrame, measure: str, counts: Iterable[int]) -> list[dict[str, Any]]:
-    """The estimates of a measure by the first trials alone, for each of the counts; of several cells one after the
-    other."""
+    """Return the estimates of a measure by the first trials alone, for each of the counts; all cells for each count."""
     looks = (trials.where(sql.col(TRIAL) < count) for count in sorted(counts))
     return [row.asDict() for first in looks for row in estimates(first, [measure]).collect()]
 
 
 def by_part(trials: DataFrame, of: Sequence[str] | None) -> DataFrame:
-    """The rows of `BY_PART` for the measures `of`, or all."""
+    """Return the rows of `BY_PART` for the measures `of`, or all."""
     names = measures(trials) if of is None else of
     weight = WEIGHT if WEIGHT in trials.columns else "1D"
     sums = [f"{of.format(name=name, weight=weight)} AS `{x} {name}`" for name in names for x, of in SUMS.items()]

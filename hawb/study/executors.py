@@ -1,8 +1,8 @@
-"""Executors that a Spark loses, and those that never come: a line for each reason.
+"""Report executors that Spark loses, and those that never start: a line for each reason.
 
-Spark's status store has the executors that were there, and why one went. One that ends before it has reached the driver
-is in no store: of a standalone cluster the master says so to the driver's client, which logs it. That one logger is
-switched on, and its lines are read where Java's messages go (`hawb.study.spark.java_log`).
+Spark's status store has the executors that were there, and why one was removed. An executor that ends before it has
+reached the driver is in no store: the master of a standalone cluster reports it to the driver's client, which logs it.
+That one logger is switched on, and its lines are read from Java's log (`hawb.study.spark.java_log`).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from pyspark.sql import SparkSession
 from hawb.study.spark import is_local, is_remote, java_log
 
 LOOK_S = 2.0
-"""How often executors are looked at."""
+"""The interval, in seconds, between looks at the executors."""
 WAITS_S = 30
-"""After how many seconds without any executor a line says so."""
+"""The time without any executor, in seconds, after which a line says so."""
 
 CLIENT = "org.apache.spark.deploy.client.StandaloneAppClient$ClientEndpoint"
 ENDED = re.compile(r"Executor updated: \S+/(\d+) is now (?:EXITED|FAILED|LOST)(?: \((.*)\))?")
 DRIVER = "driver"
 ASKED_FOR = "killed by driver"
-"""In the reason of an executor that this process gave back, as with `spark.dynamicAllocation`."""
+"""A part of the reason of an executor that this process gave back, as with `spark.dynamicAllocation`."""
 
 
 class Executors:
-    """The executors of a session that others run, and what was said of them."""
+    """The executors of a session on a cluster, and the reasons that were reported already."""
 
     def __init__(self, spark: SparkSession, log: Path) -> None:
         self.store, self.log = spark.sparkContext._jsc.sc().statusStore(), log
@@ -43,7 +43,7 @@ class Executors:
         log4j.core.config.Configurator.setLevel(CLIENT, log4j.Level.INFO)
 
     def news(self) -> Iterator[str]:
-        """Yield a line for each reason that was not said yet."""
+        """Yield a line for each reason that was not reported yet."""
         lost: dict[str, list[str]] = {}
         for number, reason in dict([*self._ended(), *self._removed()]).items():
             lost.setdefault(reason, []).append(number)
@@ -58,7 +58,7 @@ class Executors:
                    f" do not reach {self.address}, where hawb listens (--conf spark.driver.host=ADDRESS)")  # fmt: skip
 
     def _removed(self) -> Iterator[tuple[str, str]]:
-        """Yield the executors that had come and went, each with Spark's reason."""
+        """Yield the executors that were removed after they had started, each with Spark's reason."""
         executors = self.store.executorList(False)
         for place in range(executors.size()):
             one = executors.apply(place)
@@ -70,15 +70,18 @@ class Executors:
                     yield one.id(), told
 
     def _ended(self) -> Iterator[tuple[str, str]]:
-        """Yield the executors of which a standalone master said that they ended, each with its reason."""
+        """Yield the executors that a standalone master reported as ended, each with its reason."""
         for number, reason in ENDED.findall(self.log.read_text(encoding="utf-8", errors="replace")):
             yield number, reason or "for no reason that its worker knows"
 
 
 @contextmanager
 def told_of_executors(spark: SparkSession, say: Callable[[str], object]) -> Iterator[None]:
-    """Say what becomes of executors, beside the `with` block. Nothing of a local Spark, whose only executor is in its
-    driver, and nothing of a Connect server's, which are somebody else's."""
+    """Report lost executors while the `with` block runs.
+
+    Nothing is reported for a local Spark, whose only executor is in its driver, or for a Connect server, whose
+    executors belong to another process.
+    """
     if is_remote(spark) or is_local(spark.sparkContext.master):
         yield
         return

@@ -1,7 +1,7 @@
-"""Why something on Spark failed for good, in a few lines out of hundreds of Java and Python.
+"""Extract the reason of a failure from Spark's errors: a few lines out of hundreds of Java and Python.
 
-Spark repeats an error once for each layer that it went through. The reason is Python's message with its notes, where
-there is one; else the innermost of Java's causes.
+Spark repeats an error once for each layer that it passed. The reason is Python's message with its notes, where there is
+one; else the innermost of Java's causes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 FAILURES = (PySparkException, Py4JError)
-"""What Spark raises: its own exceptions, and those of Java that it has no own for, as of a task that cannot write."""
+"""The exceptions that Spark raises.
+
+They are its own, and Java's where it has none of its own, such as for a task that cannot write.
+"""
 
 KNOWN = {
     "No space left on device": "the disk is full",
@@ -22,7 +25,7 @@ KNOWN = {
     "OutOfMemoryError": "Java has no more memory: spark.driver.memory is what it may take",
     "CONCURRENT_STREAM_LOG_UPDATE": "another run, of a machine whose locks are not seen here, plays into the folder",
 }
-"""Reasons in better words than Spark's, by a text that Spark's message holds."""
+"""Clearer reasons than Spark's, by a part of Spark's message."""
 
 RAISED = re.compile(r"Traceback \(most recent call last\):\n(.*?)(?:\n\s*(?:\n|at |SQLSTATE|===)|\Z)", re.DOTALL)
 FRAME = re.compile(r"(?:  File .*\n(?:    .*\n)*)+")
@@ -31,39 +34,41 @@ CAUSE = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
 
 
 SECRET = re.compile(r"(?i)secret|password|token|access[.]?key")
-"""What the names of settings hold whose values are not shown: Spark's `spark.redaction.regex`."""
+"""A part of the names of settings whose values are not shown: Spark's `spark.redaction.regex`."""
 _secrets: set[str] = set()
 
 
 def keep_secret(settings: Mapping[str, str]) -> None:
-    """Show no value of these settings whose key names a secret."""
+    """Never show the values of those of these settings whose key names a secret."""
     _secrets.update(value for key, value in settings.items() if value and SECRET.search(key))
 
 
 def without_secrets(message: str) -> str:
-    """Return a message of Java's with asterisks in place of what is secret."""
+    """Return a message of Java with asterisks in place of secrets."""
     for secret in sorted(_secrets, key=len, reverse=True):
         message = message.replace(secret, "***")
     return message
 
 
 class BatchFailed(RuntimeError):  # noqa: N818 - it reads as what happened
-    """A batch of a stream that could not be written, in few words: Spark looks through all that is raised within a
-    batch by a regular expression that runs out of stack with longer ones."""
+    """A batch of a stream could not be written. The message is short.
+
+    Spark searches errors raised within a batch with a regular expression that overflows its stack on long ones.
+    """
 
     def __init__(self, error: Exception) -> None:
         super().__init__(f"<<{why(str(error))}>>")
 
 
 class SparkFailed(RuntimeError):  # noqa: N818 - it reads as what happened
-    """Something that Spark could not do, and why."""
+    """Spark failed, with the reason."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(f"Spark stopped: {why(str(error))}")
 
 
 class StudyFailed(SparkFailed):
-    """A study that Spark could not play into a folder: why, and how to go on."""
+    """Spark could not play a study into a folder; the message has the reason and the way to continue."""
 
     def __init__(self, error: Exception, folder: Path) -> None:
         super().__init__(error)
@@ -75,7 +80,7 @@ class StudyFailed(SparkFailed):
 
 
 def why(message: str) -> str:
-    """The reason in a message of Spark's, without secrets."""
+    """Return the reason in a message of Spark, without secrets."""
     message = without_secrets(message)
     if in_batch := IN_BATCH.search(message):
         return in_batch[1]

@@ -1,4 +1,4 @@
-"""The histories of trials as rows: what fails, what comes back and what is planned in each, and when."""
+"""The histories of trials as rows: each failure, repair and planned work, with its time."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from hawb.study.cells import Cell
 from hawb.study.engine_trial import SECOND_US
 
 AT_A_TIME = 1_000
-"""How many trials' events make one batch: some tens of thousands of rows."""
+"""The number of trials whose events make one batch: some tens of thousands of rows."""
 
 OF_THE_CLOCK = (histories.RATE,)
-"""Events that are left out: an hour of the day is nothing that happens to a cluster."""
+"""Events that are left out: the begin of an hour is no event of the cluster."""
 WITHOUT_NODES = (histories.BURST, histories.CONSUMERS_AWAY, histories.CONSUMERS_BACK)
 
 
 def faults(cell: Cell, first: int, count: int) -> Iterator[pa.RecordBatch]:
-    """The events of `count` trials of a cell from number `first` on: batches of trial, event, at_s, kind, nodes."""
+    """Yield the events of `count` trials of a cell from number `first` on, in batches.
+
+    The columns are trial, event, at_s, kind and nodes.
+    """
     design, environment = cell.study.designs[cell.design], cell.study.environments[cell.environment]
     horizon_us = round(cell.study.horizon_days * histories.DAY_US)
     sets = [tuple(name for bit, name in enumerate(design.node_names) if nodes >> bit & 1)
@@ -45,5 +48,5 @@ def _rows(trials: range, drawn: list[np.ndarray], sets: list[tuple[str, ...]], n
 
 
 def _nodes(kind: int, about: int, sets: list[tuple[str, ...]], nodes: int) -> tuple[str, ...]:
-    """The nodes that an event is about; a link that works again may be any."""
+    """Return the nodes of an event; empty for kinds without nodes."""
     return () if kind in WITHOUT_NODES else sets[about & (1 << nodes) - 1]

@@ -1,9 +1,8 @@
-"""Many clusters in many files: which files are of one cluster, by their names alone.
+"""Group files into clusters, by their names alone.
 
 Files in a folder with a `definitions.json` are one cluster, named after the folder. Elsewhere files whose names agree
-up to the first dot are one cluster, so that berlin.definitions.json, berlin.queues.json and berlin.nodes.json belong
-together, and a file with a name of its own is a cluster of its own. Of YAML only resources of Kubernetes' operators are
-taken.
+up to the first dot are one cluster: berlin.definitions.json, berlin.queues.json and berlin.nodes.json belong together,
+and a file with a unique name is a cluster of its own. Of YAML files only resources of Kubernetes' operators are taken.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from hawb.exports import resources
 
 DEFINITIONS = "definitions.json"
 SUFFIXES = (".json", ".txt")
-"""The files taken from a folder: exports and listings as RabbitMQ's tools write them."""
+"""The suffixes of files taken from a folder: exports and listings as RabbitMQ's tools write them."""
 
 
 class ClusterFiles(Struct, frozen=True):
-    """A cluster by its name, which is a path, and the files that tell of it, with their size together."""
+    """A cluster: its name, which is a path, its files, and their total size."""
 
     name: str
     files: tuple[str, ...]
@@ -31,8 +30,10 @@ class ClusterFiles(Struct, frozen=True):
 
 
 def clusters(paths: Iterable[Path], base: Path = Path()) -> list[ClusterFiles]:
-    """The clusters of files and of folders with all below them, by name. Relative paths begin at `base`; names begin as
-    the paths do. Raises FileNotFoundError."""
+    """Return the clusters of files and of folders with all below them, by name. Raise FileNotFoundError.
+
+    Relative paths begin at `base`; names begin as the paths do.
+    """
     groups: dict[str, dict[Path, int]] = defaultdict(dict)
     for path in paths:
         for file in _files(base / path):
@@ -61,5 +62,5 @@ def _name(file: Path) -> Path:
 
 
 def readable(file: Path) -> str:
-    """A file's name as text: on Unix it may be any bytes."""
+    """Return a file's name as text: on Unix it may be any bytes."""
     return os.fsencode(file).decode("utf-8", "backslashreplace")

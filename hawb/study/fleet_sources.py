@@ -1,15 +1,15 @@
-"""Exports of any number of clusters as sources of data for Spark: queues, definitions, and an audit of both.
+"""Data sources for Spark that read exports of any number of clusters: queues, definitions, and an audit of both.
 
     spark.read.format("rabbitmq-queues").load("exports/")
 
-A path is a file or a folder (`hawb.study.fleet` says which files are one cluster); `load` takes several, too, and opens
-no others. A partition is a share of the clusters, dealt out by size. Files are those of strangers: an unreadable file
-becomes a row, with the reason in the columns `refused_…`, and ends nothing. Option `mode` is that of Spark's own
+A path is a file or a folder (`hawb.study.fleet` defines which files are one cluster); `load` also takes several, and
+opens no others. A partition is a share of the clusters, dealt by size. Files are untrusted: an unreadable file becomes
+a row, with the reason in the columns `refused_…`, and does not end the job. Option `mode` is that of Spark's own
 readers: PERMISSIVE, DROPMALFORMED without such rows, or FAILFAST; `base` is the folder at which relative paths begin,
-by default that in which Spark runs.
+by default Spark's working directory.
 
 Users, passwords and permissions are never decoded (`hawb.exports.definitions`). Python reads one cluster after the
-other; the paths must be reachable under their names from each of Spark's machines.
+other; each of Spark's machines must have the files under the same paths.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from hawb.study.fleet import ClusterFiles, clusters
 from hawb.study.fleet_tables import EXPORTED_DEFINITIONS, EXPORTED_QUEUES, Table
 
 SHARES = 8
-"""Into how many shares clusters are dealt unless the option `shares` says otherwise: a few for each of two cores."""
+"""The default number of partitions (option `shares`): a few for each of two cores."""
 
 MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
 Row = dict[str, Any]
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Makes a session know `rabbitmq-queues`, `rabbitmq-definitions` and `hawb-audit`, and returns it."""
+    """Register `rabbitmq-queues`, `rabbitmq-definitions` and `hawb-audit` in a session. Return the session."""
     for source in (ExportedQueues, ExportedDefinitions, Audit):
         spark.dataSource.register(source)
     return spark
 
 
 class Share(InputPartition):
-    """Clusters that one task of Spark reads."""
+    """The clusters that one task of Spark reads."""
 
     def __init__(self, clusters: Sequence[ClusterFiles]) -> None:
         super().__init__(None)
@@ -58,7 +58,7 @@ class Share(InputPartition):
 
 
 class FleetSource(DataSource):
-    """What sources of a fleet share; `rows` gives the rows of a cluster."""
+    """The base of all sources of a fleet; `rows` returns the rows of a cluster."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
@@ -68,16 +68,16 @@ class FleetSource(DataSource):
             raise ValueError(f"mode: {self.mode} is not one of {', '.join(MODES)}")
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of all clusters."""
+        """Return a reader of all clusters."""
         return FleetReader(self)
 
     def rows(self, cluster: ClusterFiles) -> Iterator[pa.RecordBatch]:
-        """The rows of a cluster."""
+        """Yield the rows of a cluster."""
         raise NotImplementedError
 
 
 def paths_of(options: Mapping[str, str]) -> list[str]:
-    """The paths that were given to `load`. Raises ValueError where there are none."""
+    """Return the paths that were given to `load`. Raise ValueError if there are none."""
     if "paths" in options:
         return msgspec.json.decode(options["paths"], type=list[str])
     if "path" in options:
@@ -86,19 +86,19 @@ def paths_of(options: Mapping[str, str]) -> list[str]:
 
 
 class FleetReader(DataSourceReader):
-    """Reads clusters."""
+    """A reader of clusters."""
 
     def __init__(self, source: FleetSource) -> None:
         self.source, self.clusters = source, clusters(source.paths, source.base)
 
     def partitions(self) -> Sequence[Share]:
-        """The clusters dealt out, the largest first."""
+        """Return the clusters dealt to partitions, the largest first."""
         by_size = sorted(self.clusters, key=lambda cluster: (-cluster.size_bytes, cluster.name))
         count = min(self.source.shares, len(by_size)) or 1
         return [Share(by_size[number::count]) for number in range(count)]
 
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
-        """The rows of a share's clusters."""
+        """Yield the rows of a partition's clusters."""
         with collecting_later():
             for cluster in partition.clusters:
                 yield from self.source.rows(cluster)
@@ -106,8 +106,11 @@ class FleetReader(DataSourceReader):
 
 @contextmanager
 def collecting_later() -> Iterator[None]:
-    """Keeps Python from looking for cycles. A cluster is a hundred thousand small objects without cycles, gone with its
-    last name; to look through them again and again takes a third of an audit."""
+    """Switch Python's cycle collector off during the `with` block.
+
+    A cluster is a hundred thousand small objects without cycles, freed with its last name. To search them for cycles
+    takes a third of an audit.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -118,25 +121,25 @@ def collecting_later() -> Iterator[None]:
 
 
 class Exported(FleetSource):
-    """What the sources of exports share: rows of a table, and a row for each file that is refused."""
+    """The base of the sources of exports: rows of a table, and a row for each file that is refused."""
 
     table: Table
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format: the table's."""
+        """Return the name of the format: the table's."""
         return cls.table.name
 
     def schema(self) -> StructType:
-        """The columns of the table, each with what it means."""
+        """Return the columns of the table, with comments."""
         return self.table.schema
 
     def rows_of_files(self, files: Sequence[str]) -> list[Row]:
-        """The rows of files, without the cluster's name. Raises ImportRefused."""
+        """Return the rows of files, without the cluster's name. Raise ImportRefused."""
         raise NotImplementedError
 
     def rows(self, cluster: ClusterFiles) -> Iterator[pa.RecordBatch]:
-        """The rows of a cluster. Raises ValueError for a file that is refused where the mode is FAILFAST."""
+        """Yield the rows of a cluster. In mode FAILFAST raise ValueError for a refused file."""
         refused: list[dict[str, str]] = []
         told = read_rest(cluster, refused, self.rows_of_files) or []
         if refused and self.mode == "FAILFAST":
@@ -147,12 +150,12 @@ class Exported(FleetSource):
 
 
 class ExportedQueues(Exported):
-    """Format `rabbitmq-queues`: a row a queue."""
+    """Format `rabbitmq-queues`: one row for each queue."""
 
     table = EXPORTED_QUEUES
 
     def rows_of_files(self, files: Sequence[str]) -> list[Row]:
-        """The queues of files. Raises ImportRefused."""
+        """Return the queues of files. Raise ImportRefused."""
         return [
             asdict(queue.facts) | {
                 "vhost": queue.vhost, "queue": queue.name, "type": queue.type,
@@ -163,12 +166,12 @@ class ExportedQueues(Exported):
 
 
 class ExportedDefinitions(Exported):
-    """Format `rabbitmq-definitions`: a row a virtual host, policy, operator policy or queue."""
+    """Format `rabbitmq-definitions`: one row for each virtual host, policy, operator policy or queue."""
 
     table = EXPORTED_DEFINITIONS
 
     def rows_of_files(self, files: Sequence[str]) -> list[Row]:
-        """The definitions of files; listings beside them are only checked for being readable. Raises ImportRefused."""
+        """Return the definitions of files. Listings beside them are read only to check them. Raise ImportRefused."""
         of_files(files)
         exports = [(file, vhost) for file, vhost in map(split_source, files) if holds_export(file)]
         return [row for file, vhost in exports for row in _defined(file, vhost)]
@@ -187,27 +190,29 @@ def _defined(file: Path, vhost: str | None) -> Iterator[Row]:
 
 
 class Audit(FleetSource):
-    """Format `hawb-audit`: rows of queues, and of each cluster one of its own, told apart by which of the two columns
-    is null. One reading for all tables of an audit (`hawb.study.audit`)."""
+    """Format `hawb-audit`: one row for each queue, and one for each cluster.
+
+    The column of the other kind is null. All tables of an audit come from one read (`hawb.study.audit`).
+    """
 
     QUEUE, OWN = pa.struct(list(QUEUE_SCHEMA)), pa.struct(list(OWN_SCHEMA))
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """Return the name of the format."""
         return "hawb-audit"
 
     def schema(self) -> StructType:
-        """Two columns: a queue's row, and a cluster's own."""
+        """Return two columns: a queue's row, and a cluster's own."""
         return from_arrow_schema(self.arrow)
 
     @property
     def arrow(self) -> pa.Schema:
-        """The schema as pyarrow has it."""
+        """Return the schema for pyarrow."""
         return pa.schema([("queue", self.QUEUE), ("own", self.OWN)])
 
     def rows(self, cluster: ClusterFiles) -> Iterator[pa.RecordBatch]:
-        """The rows of a cluster's queues, and its own."""
+        """Yield the rows of a cluster's queues, and the cluster's own row."""
         queues, own = audited(cluster)
         for columns in ([queues.to_struct_array(), pa.nulls(queues.num_rows, self.OWN)],
                         [pa.nulls(own.num_rows, self.QUEUE), own.to_struct_array()]):  # fmt: skip

@@ -1,4 +1,4 @@
-"""The tables of a fleet: what exports say of its queues, policies and virtual hosts, and what an audit keeps of it."""
+"""The tables of a fleet: queues, policies and virtual hosts of exports, and the results of an audit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CLUSTER = Column("cluster", TEXT, "the cluster: the path of its folder, or of it
 VHOST = Column("vhost", TEXT, "its virtual host")
 TYPE = Column("type", TEXT, "classic, quorum, or what else there is")
 
-# What an audit writes
+# Tables of an audit.
 
 QUEUES = Table(
     "queues", "A row for each queue of an audit; null is what the files do not tell.",
@@ -68,13 +68,13 @@ REFUSALS = Table(
 
 OF_AUDITS: Sequence[Table] = (QUEUES, CLUSTERS, FINDINGS, REFUSALS)
 
-# What is read of exports
+# Tables of exports.
 
 REFUSED = tuple(
     Column(f"refused_{column.name}", column.type, f"of a file that cannot be read: {column.comment}")
     for column in REFUSALS.columns[1:]
 )
-"""The columns of a row that stands for an unreadable file; null in all other rows."""
+"""The columns of a row about an unreadable file; null in all other rows."""
 
 EXPORTED_QUEUES = Table(
     "rabbitmq-queues", "A row for each queue that listings and definitions of clusters tell of.",

@@ -1,11 +1,11 @@
-"""Folders of tables: which are accepted, and how several tables are put in their place together or not at all.
+"""Folders of tables: which are accepted, and how to replace several tables together or not at all.
 
-A folder has a path on each machine: this one's disk, or a share that all of them mount. A study takes a lock in it
-that the operating system gives back when a process dies, counts rows by the metadata of files, and puts partitions in
-place by renaming. Object stores have neither locks nor renames, so other file systems of Hadoop are refused.
+A folder has the same path on each machine: a local disk, or a share that all of them mount. A study takes a file lock
+in it, which the operating system releases when a process dies, counts rows by the metadata of files, and puts
+partitions in place by renaming. Object stores have neither locks nor renames, so Hadoop's other file systems are
+refused.
 
-Spark's writers put one table in its place at a time, so that of an audit that is killed some tables would be there and
-others not, or of another day.
+Spark's writers replace one table at a time. An audit that is killed would leave some tables missing, or of another day.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ def local_folder(place: str | PathLike[str]) -> Path:
 
 @contextmanager
 def written_whole(folder: Path) -> Iterator[Path]:
-    """A new folder to write into, which becomes `folder` when all went well, in place of what was there.
+    """Yield a new folder to write into, which replaces `folder` if the block succeeds.
 
-    Nobody finds half of it: it has another name until it is complete, and if writing fails, what was there stays.
+    Readers never see a partial result: the folder has another name until it is complete. If writing fails, the old
+    content stays.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as aside:

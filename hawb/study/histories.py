@@ -1,17 +1,18 @@
-"""The history of a trial: what happens to a cluster, whatever its design, as whole numbers.
+"""The history of a trial: the events of a cluster, independent of its design, as whole numbers.
 
-A history depends on environment, cluster size, seed and trial alone, so that two designs meet the same one. It holds
-what the environment does. What depends on the cluster's state, as an upgrade that waits for a synchronised mirror or a
-client that looks for another node, is decided while it is played (`hawb.study.engine_trial`, `hawb.study.kernel`).
+A history depends on environment, cluster size, seed and trial alone, so that two designs get the same one. It holds the
+events of the environment. Events that depend on the cluster's state, such as an upgrade that waits for a synchronised
+mirror or a client that looks for another node, are decided while it is played (`hawb.study.engine_trial`,
+`hawb.study.kernel`).
 
 A history is an array of rows (time_us, kind, nodes), in their order: `kind` is one of the kinds below and `nodes` a set
 of nodes as bits (the first node is bit 0), for BURST and RATE a number instead. Events of one moment happen in the
-order of their kinds. Nothing lies at or after the horizon.
+order of their kinds. No event is at or after the horizon.
 
-A node is down until the last thing that keeps it down is over: a rack that fails takes down those of its nodes that are
-up, and the end of one failure starts no node that another keeps down. Every draw is keyed by (seed, purpose, trial, n):
-`n` counts the unit that fails, its failures, and what is drawn for each. So a draw that would decide nothing is left
-out, and the others are the same.
+A node is down until the last failure that keeps it down is over: a rack that fails takes down those of its nodes that
+are up, and the end of one failure starts no node that another keeps down. Every draw is keyed by (seed, purpose, trial,
+n): `n` counts the unit that fails, its failures, and the draws of each. So a draw that would decide nothing can be left
+out, and the others stay the same.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ from hawb.study.renewals import DISK, HOW, biased, drawn_as, lasts_us, until_us,
 
 HEAL, START, POWER_OFF, KILL, STOP, LOSE_DISK, CUT, CUT_LINK = range(8)
 CONSUMERS_BACK, CONSUMERS_AWAY, BURST, RATE, MAINTENANCE, ROLLING_UPGRADE = range(8, 14)
-"""The kinds of events. LOSE_DISK names nodes that are down by then; CUT the nodes on one side of a cut, CUT_LINK the
-two ends of a link; BURST is 1 where one begins and 0 where it ends, RATE the hour of the day that begins; MAINTENANCE
-names the node that is next. The design says how it is taken down, and how all nodes are for a ROLLING_UPGRADE."""
+"""The kinds of events.
+
+LOSE_DISK names nodes that are down by then; CUT the nodes on one side of a partition, CUT_LINK the two ends of a link.
+BURST is 1 at the begin of a burst and 0 at its end, RATE the hour of the day that begins. MAINTENANCE names the node
+that is next. The design says how it is taken down, and how all nodes are for a ROLLING_UPGRADE.
+"""
 
 NAMES = (
     "heal", "start", "power_off", "kill", "stop", "lose_disk", "cut", "cut_link",
@@ -47,12 +51,12 @@ SECOND_US, HOUR_US, DAY_US = 1_000_000, 3_600_000_000, 86_400_000_000
 
 
 def history(environment: Environment, nodes: int, seed: int, trial: int, horizon_us: int) -> np.ndarray:
-    """The history of one trial of a cluster with so many nodes."""
+    """Return the history of one trial of a cluster with `nodes` nodes."""
     return drawn(sources(environment, nodes), nodes, np.uint64(seed & (2**64 - 1)), trial, horizon_us)
 
 
 def weights_of(environment: Environment, nodes: int, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
-    """The weights of trials by their histories (`hawb.study.renewals`): 1 each, unless failures are biased."""
+    """Return the weights of trials by their histories (`hawb.study.renewals`): 1 each, unless failures are biased."""
     if environment.failure_biasing is None:
         return np.ones(count)
     return weights(sources(environment, nodes), np.uint64(seed & (2**64 - 1)), first, count, horizon_us)
@@ -67,14 +71,17 @@ SOURCE = np.dtype(
         ("times", np.float64),
     ]
 )
-"""One source of events: something that fails, or planned work. `unit` numbers the sources of a purpose, `nodes` are the
-nodes that it takes down. `controlled` and `powered_off` are shares of all failures, `disk_lost` the share among those
-that are not controlled. Planned work (`again_us` above 0) begins at `first_us`. Biased failures come `times` as often
-until nodes have been back for `after_us`."""
+"""One source of events: a unit that fails, or planned work.
+
+`unit` numbers the sources of a purpose, `nodes` are the nodes that it takes down. `controlled` and `powered_off` are
+shares of all failures (`powered_off` includes `controlled`), `disk_lost` the share among those that are not controlled.
+Planned work (`again_us` above 0) begins at `first_us`. Biased failures come `times` as often until nodes have been back
+for `after_us`.
+"""
 
 
 def sources(environment: Environment, nodes: int) -> np.ndarray:
-    """The sources of events in an environment for a cluster of so many nodes, as a table of `SOURCE`."""
+    """Return the sources of events in an environment for a cluster of `nodes` nodes, as a table of `SOURCE`."""
     table: list[dict] = []
     everybody = (1 << nodes) - 1
     if environment.node_failures:
@@ -109,14 +116,14 @@ def sources(environment: Environment, nodes: int) -> np.ndarray:
 
 
 def dealt(groups: GroupFailures | None, nodes: int) -> list[int]:
-    """The nodes of each rack or host: dealt out in turn."""
+    """Return the nodes of each rack or host, as bits: they are dealt in turn."""
     if groups is None:
         return []
     return [sum(1 << node for node in range(unit, nodes, groups.groups)) for unit in range(min(groups.groups, nodes))]
 
 
 def failing(given: Failures, purpose: int, unit: int, nodes: int) -> dict:
-    """A node, host or rack as a source of events."""
+    """Return a node, host or rack as a source of events."""
     uncontrolled = 1 - given.controlled_share
     return {
         "purpose": purpose, "unit": unit, "nodes": nodes, "controlled": given.controlled_share,
@@ -126,7 +133,7 @@ def failing(given: Failures, purpose: int, unit: int, nodes: int) -> dict:
 
 
 def times(given: Any) -> dict:
-    """When an event happens and how long it lasts."""
+    """Return the distributions of the time to an event and of its duration."""
     every, lasts = Lengths.of(given.every), Lengths.of(given.repair if isinstance(given, Failures) else given.lasts)
     return {
         "every_kind": every.kind, "every_us": every.scale_us, "every_shape": every.shape,
@@ -135,7 +142,7 @@ def times(given: Any) -> dict:
 
 
 def planned(given: Calendar | None, kind: int) -> list[dict]:
-    """A calendar as a source of events."""
+    """Return a calendar as a source of events; empty without a calendar."""
     if given is None:
         return []
     first_us = given.first_day * DAY_US + round(given.at_hour * HOUR_US)
@@ -143,13 +150,13 @@ def planned(given: Calendar | None, kind: int) -> list[dict]:
 
 
 def changes(traffic: Traffic, hour: int) -> bool:
-    """Whether a rate differs between an hour of the day and the hour before."""
+    """Return True if a rate differs between an hour of the day and the hour before."""
     rates = (traffic.publish_per_s, traffic.consume_per_s)
     return any(rate_at(rate, hour) != rate_at(rate, hour - 1) for rate in rates)
 
 
 def rate_at(rate: float | ByHour, hour: int) -> float:
-    """A rate in an hour of the day."""
+    """Return a rate in an hour of the day."""
     return rate[hour % HOURS] if isinstance(rate, tuple) else rate
 
 
@@ -158,7 +165,7 @@ def rate_at(rate: float | ByHour, hour: int) -> float:
 
 @compiled
 def drawn(table, nodes, seed, trial, horizon_us):
-    """The history that the sources of a table make."""
+    """Return the history that the sources of a table make."""
     spells, count = np.empty((128, 5), np.int64), 0
     events, told, is_biased = np.empty((256, 3), np.int64), 0, False
     for source in range(len(table)):
@@ -181,7 +188,7 @@ def drawn(table, nodes, seed, trial, horizon_us):
 
 @with_arrays
 def grown(rows, count):
-    """An array with room for one more row."""
+    """Return an array with room for one more row."""
     if count < len(rows):
         return rows
     more = np.empty((2 * len(rows), rows.shape[1]), np.int64)
@@ -191,7 +198,7 @@ def grown(rows, count):
 
 @with_arrays
 def with_event(events, told, time_us, kind, nodes):
-    """The events with one more."""
+    """Return the events with one more, and their number."""
     events = grown(events, told)
     events[told, 0], events[told, 1], events[told, 2] = time_us, kind, nodes
     return events, told + 1
@@ -199,8 +206,10 @@ def with_event(events, told, time_us, kind, nodes):
 
 @with_arrays
 def in_order(rows, count):
-    """The first `count` rows by time, and those of one moment by their second and third columns. What comes of a source
-    is in order by itself, so a few stretches are merged two by two."""
+    """Return the first `count` rows by time, and those of one moment by their second and third columns.
+
+    The rows of each source are already in order, so a few runs are merged two by two.
+    """
     order, merged = np.arange(count), np.empty(count, np.int64)
     stretches = count
     while stretches > 1:
@@ -220,7 +229,7 @@ def in_order(rows, count):
 
 @with_arrays
 def end_of_stretch(rows, order, start, count):
-    """Where those rows end that are in order from `start` on."""
+    """Return the end of the ordered run that begins at `start`."""
     end = min(start + 1, count)
     while end < count and not is_before(rows[order[end]], rows[order[end - 1]]):
         end += 1
@@ -229,7 +238,7 @@ def end_of_stretch(rows, order, start, count):
 
 @with_arrays
 def merge(rows, order, merged, start, middle, end):
-    """Two stretches that are in order, behind each other in `order`, become one in `merged`."""
+    """Merge two ordered runs, adjacent in `order`, into one in `merged`."""
     left, right = start, middle
     for k in range(start, end):
         if right == end or (left < middle and not is_before(rows[order[right]], rows[order[left]])):
@@ -240,7 +249,7 @@ def merge(rows, order, merged, start, middle, end):
 
 @with_arrays
 def is_before(one, other):
-    """Whether a row comes before another, by the first column in which they differ."""
+    """Return True if a row comes before another, by the first column in which they differ."""
     for column in range(3):
         if one[column] != other[column]:
             return one[column] < other[column]
@@ -249,7 +258,10 @@ def is_before(one, other):
 
 @with_arrays
 def calendar(source, kind, nodes, horizon_us, events, told):
-    """The events of a calendar: the next node in turn for a maintenance, the hour for a rate."""
+    """Return the events of a calendar, with their number.
+
+    Maintenance takes the next node in turn; a rate has its hour in place of nodes.
+    """
     turn, time_us = 0, source.first_us
     while time_us < horizon_us:
         about = (1 << nodes) - 1
@@ -264,7 +276,7 @@ def calendar(source, kind, nodes, horizon_us, events, told):
 
 @with_arrays
 def renewals(table, number, nodes, seed, trial, horizon_us, spells, count):
-    """The spells of one source that fails independently of the others."""
+    """Return the spells of one source that fails independently of the others, with their number."""
     time_us, failure = 0, 0
     while True:
         time_us += until_us(table[number], seed, trial, failure)
@@ -277,7 +289,7 @@ def renewals(table, number, nodes, seed, trial, horizon_us, spells, count):
 
 @with_arrays
 def with_spell(table, number, nodes, seed, trial, failure, begin_us, end_us, spells, count):
-    """The spells with one more: a row (begin_us, end_us, kind, nodes, disk lost)."""
+    """Return the spells with one more: a row (begin_us, end_us, kind, nodes, disk lost), and their number."""
     source, n = table[number], drawn_as(table[number], failure)
     kind, taken, lost = kind_of(source, seed, trial, n), source.nodes, 0
     if source.purpose == PARTITIONS:
@@ -292,7 +304,7 @@ def with_spell(table, number, nodes, seed, trial, failure, begin_us, end_us, spe
 
 @with_arrays
 def kind_of(source, seed, trial, n):
-    """The kind of a source's next event; for a failure, stop, power loss or kill by draw."""
+    """Return the kind of a source's next event; a draw decides whether a failure is a stop, power loss or kill."""
     purpose = source.purpose
     if purpose == BURSTS:
         return BURST
@@ -308,7 +320,7 @@ def kind_of(source, seed, trial, n):
 
 @with_arrays
 def cut_off(table, cut, nodes, seed, trial, n):
-    """The nodes on one side of a cut, or the ends of one link."""
+    """Return the nodes of one side of a partition, or the ends of one link, as bits."""
     if cut == ONE_RACK:
         racks = [table[row].nodes for row in range(len(table)) if table[row].purpose == ONE_RACK]
         return racks[below(len(racks), seed, PARTITIONS, trial, n | HOW)]
@@ -322,8 +334,11 @@ def cut_off(table, cut, nodes, seed, trial, n):
 
 @with_arrays
 def falls(spells, nodes, horizon_us, events, told):
-    """The events that spells make: nodes go down with the first spell that takes them and come back with the end of the
-    last. Where one spell ends as another begins, they stay down."""
+    """Return the events that spells make, with their number.
+
+    Nodes go down with the first spell that takes them and come back at the end of the last. Where one spell ends as
+    another begins, they stay down.
+    """
     count = len(spells)
     ends = np.empty((2 * count, 3), np.int64)
     for k in range(count):
@@ -355,7 +370,7 @@ def falls(spells, nodes, horizon_us, events, told):
 
 @with_arrays
 def change(holding, taken, over):
-    """The nodes among `taken` that go down as one more spell holds them, or come back as one fewer does."""
+    """Return the nodes among `taken` that go down as a spell begins, or come back as it ends, as bits."""
     moved = 0
     for node in range(len(holding)):
         if taken >> node & 1:

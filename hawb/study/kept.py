@@ -1,7 +1,7 @@
 """The results of larger studies, kept in the checkout's `data/studies/results`: estimates, and how they were made.
 
-Only aggregates: the trials are hundreds of thousands of rows that anybody can play again (`make studies`). A file names
-the question that it answers by a digest of all that decides the rows, so that a changed question is noticed.
+Only aggregates are kept: the trials are hundreds of thousands of rows that `make studies` can play again. A file
+identifies its question by a digest of all that decides the rows, so that a changed question is detected.
 """
 
 from __future__ import annotations
@@ -27,15 +27,17 @@ COLUMNS = (
 MEASURES = (
     "lost_confirmed", "delivered_twice", "publish_down_s", "sync_blocked_s", "metadata_down_s", "bytes_replicated",
 )  # fmt: skip
-"""The measures of records that are kept; beside them the price, where prices are told."""
+"""The measures of records that are kept, beside the price where the study has prices."""
 DIGITS = 4
-"""The significant digits that are kept: intervals are wider than a digit more."""
+"""The significant digits that are kept; one digit more would be finer than the intervals."""
 
 
 class Kept(Struct, frozen=True, forbid_unknown_fields=True):
-    """The results of one study: `trials` in each cell of `horizon_days`, of which `played` in all were played in
-    `played_s` seconds on `cores` cores when this was written. Differences are from the design
-    `baseline`; older files have none."""
+    """The results of one study, with `trials` in each cell of `horizon_days` days.
+
+    `played` trials in all were played in `played_s` seconds on `cores` cores when this was written. Differences are
+    from the design `baseline`; older files have none.
+    """
 
     study: str
     question: str
@@ -52,7 +54,7 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def estimates(self) -> list[Estimate]:
-        """The rows, as `hawb.study.live.live` gives them."""
+        """Return the rows in the form of `hawb.study.live.live`."""
         return [dict(zip(self.columns, row, strict=True)) | {"trials": self.trials} for row in self.rows]
 
     def __str__(self) -> str:
@@ -64,7 +66,7 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def question(study: Study) -> str:
-    """A digest of all that decides a study's rows, their number included."""
+    """Return a digest of all that decides a study's rows, their number included."""
     limits = without_none({"trials": study.trials, "precision": msgspec.to_builtins(study.precision)})
     return digest(decides(study) | limits)
 
@@ -72,7 +74,10 @@ def question(study: Study) -> str:
 def as_text(
     study: Study, command: str, estimates: Iterable[Estimate], played: int, played_s: float, baseline: str
 ) -> str:
-    """Return the results of a study as they are kept, a row a line; estimates have differences from the baseline."""
+    """Return the results of a study as text for a file, a row on a line.
+
+    `estimates` have differences from the baseline.
+    """
     found = {(row["environment"], row["design"], row["measure"]): row for row in estimates}
     places = (place for place in product(study.environments, study.designs, (*MEASURES, PRICE)) if place in found)
     rows = [[_rounded(found[place].get(column)) for column in COLUMNS] for place in places]
@@ -87,15 +92,15 @@ def as_text(
 
 
 def kept(name: str, folder: Path | None = None) -> Kept:
-    """The results `NAME.json` of `folder` (by default `data/studies/results` of the checkout).
+    """Return the results `NAME.json` of `folder` (by default `data/studies/results` of the checkout).
 
-    Raises FileNotFoundError without such a file, and msgspec.ValidationError where it holds no results.
+    Raise FileNotFoundError without such a file, and msgspec.ValidationError for a file that holds no results.
     """
     return msgspec.json.decode(((folder or results_folder()) / f"{name}.json").read_bytes(), type=Kept)
 
 
 def results_folder() -> Path:
-    """`data/studies/results` of the checkout; raises FileNotFoundError where there is none."""
+    """Return `data/studies/results` of the checkout. Raise FileNotFoundError outside of one."""
     return data_folder_for("data/studies/results") / "studies" / "results"
 
 

@@ -1,5 +1,7 @@
-"""Linear least squares in plain Python: the models of published figures are small, and a runbook that quotes them is
-not to take a library of arrays."""
+"""Linear least squares in plain Python.
+
+The models of published figures are small, and a runbook that quotes them must not need a library of arrays.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,14 @@ from collections.abc import Sequence
 from math import fsum, sqrt
 
 DEPENDENT = 1e-9
-"""What is left of a column, as a share of it, where it says nothing that those before it do not."""
+"""A column counts as dependent if its part independent of the earlier columns is at most this share of it."""
 
 
 def solve(rows: Sequence[Sequence[float]], wanted: Sequence[float]) -> list[float]:
-    """The weights of columns with the least squares of `rows` times weights less `wanted`; 0 for a column that depends
-    on those before it.
+    """Return the weights of columns that minimise the squares of `rows` times weights less `wanted`.
 
-    By Gram and Schmidt's method: each column in turn becomes a direction at right angles to those before it, and what
-    is wanted along it is taken.
+    The weight is 0 for a column that depends on those before it. The method is Gram and Schmidt's: each column in turn
+    becomes a direction orthogonal to those before it, and the part of `wanted` along it is taken.
     """
     columns = [list(column) for column in zip(*rows, strict=True)]
     directions: list[list[float] | None] = []
@@ -39,5 +40,5 @@ def solve(rows: Sequence[Sequence[float]], wanted: Sequence[float]) -> list[floa
 
 
 def dot(one: Sequence[float], other: Sequence[float]) -> float:
-    """The sum of products."""
+    """Return the sum of products."""
     return fsum(a * b for a, b in zip(one, other, strict=True))

@@ -1,7 +1,7 @@
-"""A small study here and now, without Spark: its cells played one after another, and their estimates.
+"""A small study in this process, without Spark: play its cells one after another, and estimate their measures.
 
 The rows are those of `hawb.study.estimates`, with the same intervals: a test compares the two. Spark is for millions of
-trials; a few hundred are played while it starts.
+trials; a few hundred are played in the time that it takes to start.
 """
 
 from __future__ import annotations
@@ -22,31 +22,38 @@ from hawb.study.trial_record import TRIAL, WEIGHT
 from hawb.study.trial_rows import records
 
 Estimate = dict[str, Any]
-"""A row of `hawb.study.estimates`: design, environment, measure, trials, effective_trials, mean and share, each with
-low and high."""
+"""A row of `hawb.study.estimates`.
+
+It has design, environment, measure, trials, effective_trials, mean and share, each of the last two with low and high.
+"""
 
 Path = tuple[str, ...]
 """The place of a value in a study: ("environments", "*", "node_failures", "every", "mean_s"); `*` is each of them."""
 
 
 def live(study: Study, in_batches: bool = False) -> list[Estimate]:
-    """Plays a study now and estimates its measures, if asked for with what they are in each batch of trials. Raises
-    ScenarioRefused where nothing can play one of its cells."""
+    """Play a study now and return the estimates of its measures.
+
+    With `in_batches` the rows also have the estimates of each batch of trials. Raise ScenarioRefused if neither kernel
+    nor engine can play one of its cells.
+    """
     return [row for design, environment in study.cells for row in _cell(study, design, environment, in_batches)]
 
 
 def smaller(
     study: Study, trials: int, designs: Iterable[str] | None = None, environments: Iterable[str] | None = None
 ) -> Study:
-    """The same question with fewer trials, and only some of its designs and environments, in the order given."""
+    """Return the same question with fewer trials, and only some of its designs and environments, in the order given."""
     chosen = {"designs": designs, "environments": environments}
     parts = {name: {key: getattr(study, name)[key] for key in keys} for name, keys in chosen.items() if keys}
     return replace(study, trials=trials, sources={}, **parts)
 
 
 def changed(study: Study, values: Mapping[Path, object]) -> Study:
-    """The same question with other values at some places; a missing place is made. Raises ScenarioRefused where the
-    values make no study."""
+    """Return the same question with other values at some places; a missing place is created.
+
+    Raise ScenarioRefused if the result is no study.
+    """
     given = msgspec.to_builtins(study)
     for path, value in values.items():
         _set(given, path, value)
@@ -79,7 +86,9 @@ def _cell(study: Study, design: str, environment: str, in_batches: bool) -> Iter
 
 class Weights:
     """The weights of a cell's trials, and the batches that they are dealt to: the formulas of `hawb.study.estimates`.
-    With weights of 1 they give the plain mean and share."""
+
+    With weights of 1 they give the plain mean and share.
+    """
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         is_weighted = WEIGHT in batch.schema.names
@@ -90,32 +99,32 @@ class Weights:
 
     @property
     def effective(self) -> float:
-        """How many plain trials the weighted ones are worth."""
+        """Return the number of plain trials that the weighted ones are worth."""
         return len(self.each) * (self.mean**2 / self.square)
 
     @property
     def are_worth_it(self) -> bool:
-        """Whether the trials are worth enough plain ones for intervals."""
+        """Return True if the trials are worth enough plain ones for intervals."""
         return are_worth_it(len(self.each), self.effective)
 
     def slope(self, values: np.ndarray) -> float:
-        """The slope of the line that is fitted to the weighted values by their weights."""
+        """Return the slope of the line that is fitted to the weighted values by their weights."""
         if self.variance <= NOISE * self.square:
             return 0.0
         together = (self.each**2 * values).mean() - self.mean * (self.each * values).mean()
         return float(together) / self.variance
 
     def left(self, values: np.ndarray) -> np.ndarray:
-        """What the fitted line leaves of each trial's value, whose mean is told."""
+        """Return each trial's weighted value less the fitted line; their mean is the estimate."""
         slope = self.slope(values)
         return self.each * values - slope * (self.each - 1)
 
     def in_batches(self, values: np.ndarray) -> np.ndarray:
-        """The mean of values in each batch."""
+        """Return the mean of values in each batch."""
         return np.bincount(self.batches, self.left(values)) / np.bincount(self.batches)
 
     def mean_of(self, values: np.ndarray) -> Estimate:
-        """The mean, with the interval of batch means where there are two trials a batch."""
+        """Return the mean, with the interval of batch means if there are two trials a batch."""
         mean = float(self.left(values).mean())
         if len(values) < 2 * BATCHES or not self.are_worth_it:
             return {"mean": mean, "mean_low": None, "mean_high": None}
@@ -123,7 +132,10 @@ class Weights:
         return {"mean": mean, "mean_low": mean - half, "mean_high": mean + half}
 
     def share_of(self, values: np.ndarray) -> Estimate:
-        """The share of trials that had any, with Wilson's interval of as many plain trials as would tell it as well."""
+        """Return the share of trials that had any, with Wilson's interval.
+
+        The interval is that of the number of plain trials that would estimate the share as well.
+        """
         had = (values > 0).astype(float)
         some, square, slope = float((self.each * had).mean()), float((self.each**2 * had).mean()), self.slope(had)
         share = min(1.0, max(0.0, some - slope * (self.mean - 1)))

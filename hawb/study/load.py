@@ -1,5 +1,8 @@
-"""A study from a file, or the reason why it is refused: read as scenarios are, by the structs of `question`, `design`
-and `environment`, and then checked by RabbitMQ's own rules."""
+"""Read a study from a file, or refuse it with the reason.
+
+It is read like a scenario, by the structs of `question`, `design` and `environment`, and then checked by RabbitMQ's own
+rules.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +22,15 @@ SOURCES = ("https://", "assumed", "measured")
 
 
 def load(source: Path | str | bytes, file: str | None = None) -> Study:
-    """The study of a file (a `Path`) or of a text (`str`, `bytes`); `file` is its name in messages.
+    """Return the study of a file (a `Path`) or of a text (`str`, `bytes`); `file` is its name in messages.
 
-    Raises ScenarioRefused, and nothing else.
+    Raise ScenarioRefused, and no other error.
     """
     return read_file(source, file, read_study)
 
 
 def read_study(given: Any) -> Study:
-    """The study that plain values (maps, lists, text, numbers) stand for; raises ScenarioRefused."""
+    """Return the study of plain values (maps, lists, text, numbers). Raise ScenarioRefused."""
     text.check_values(given)
     study = Reader(NODES).struct(Study, given, ())
     for name, design in study.designs.items():
@@ -38,7 +41,7 @@ def read_study(given: Any) -> Study:
 
 
 def _check_design(name: str, design: Design) -> None:
-    """Refuse a design that RabbitMQ would refuse, and mirroring in a release that has none any more."""
+    """Refuse a design that RabbitMQ would refuse, and mirroring in a release that no longer has it."""
     at = ("designs", name)
     if design.queue_type == "classic" and (design.replicas or 1) > 1 and not PROFILES[design.version].mirroring:
         raise ScenarioRefused(
@@ -60,8 +63,10 @@ def _check_design(name: str, design: Design) -> None:
 
 
 def check_source(path: str, source: str, given: Any, begins: tuple[str, ...]) -> None:
-    """Refuse a source whose path names nothing in `given`, or whose text has none of these beginnings. Raises
-    ScenarioRefused."""
+    """Refuse a source whose path is not in `given`, or whose text has none of these beginnings.
+
+    Raise ScenarioRefused.
+    """
     found = given
     for part in path.split("."):
         if not isinstance(found, dict) or part not in found:

@@ -1,8 +1,8 @@
-"""The search for the worst case in one process: the engine's, and where that takes long the compiled one.
+"""Search for the worst case in one process: with the engine first, and compiled if the search is long.
 
 The engine finds one to three thousand distinct states a second and begins at once; the kernel has to be loaded, and the
-first time compiled, before it finds more than ten times as many. So a small search never waits for it. Both count and
-find the same.
+first time compiled, before it finds more than ten times as many. So a small search never waits for it. Both find and
+count the same states.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from hawb.planning.explore import Progress, Question
 from hawb.scenario.run import Run
 
 MANY = 10_000
-"""With so many distinct states found, and more to look at, a search begins anew, compiled: the engine has taken some
-seconds by then, the compiled search overtakes it within one."""
+"""After this many distinct states, if more are left, a search begins again, compiled.
+
+The engine has taken some seconds by then; the compiled search overtakes it within one.
+"""
 
 
 def search(run: Run, question: Question, before_compiling: Callable[[], None]) -> Iterator[Progress]:
-    """Yields the progress of a search again and again; the last one is the answer. A long search goes on compiled,
-    unless only the engine can play it (`hawb.study.compiled_search.refused`), or hawb's extra `study` is not installed.
-    `before_compiling` is called before compiling that may take a minute."""
+    """Yield the progress of a search repeatedly; the last one is the answer.
+
+    A long search continues compiled, unless only the engine can play it (`hawb.study.compiled_search.refused`), or
+    hawb's extra `study` is not installed. `before_compiling` is called before a compilation that may take a minute.
+    """
     by_engine = explore.explore(run, question)
     for progress in by_engine:
         yield progress
@@ -33,7 +37,7 @@ def search(run: Run, question: Question, before_compiling: Callable[[], None]) -
 
 
 def compiled(run: Run, question: Question, before_compiling: Callable[[], None]) -> Iterator[Progress] | None:
-    """The compiled search from its beginning; None where the kernel cannot search."""
+    """Return the compiled search from its beginning; None if the kernel cannot search."""
     try:
         from hawb.study import compiled_search
     except ModuleNotFoundError:

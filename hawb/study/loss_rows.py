@@ -1,8 +1,8 @@
-"""The losses of trials as rows: when, where, how many and why.
+"""The losses of trials as rows, with time, node, number and cause.
 
-The kernel counts lost messages and knows no causes; the engine keeps causes. So only trials that lose something are
-played again by the engine, which is some thousand times as slow: a thousand trials of which a quarter lose take it
-about ten seconds. Messages that RabbitMQ confirmed though no queue took them are a loss of their own, `no_queue`.
+The kernel counts lost messages and knows no causes; the engine keeps causes. So only trials that lose messages are
+played again by the engine, which is some thousand times as slow: for a thousand trials of which a quarter lose messages
+it takes about ten seconds. Messages that RabbitMQ confirmed though no queue took them have their own cause, `no_queue`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOSING = ("trial", "lost", "lost_confirmed")
 
 
 def losses(cell: Cell, first: int, count: int) -> Iterator[pa.RecordBatch]:
-    """The losses of `count` trials of a cell from number `first` on, a batch for each that has any."""
+    """Yield the losses of `count` trials of a cell from number `first` on, a batch for each trial with any."""
     rows = trial_rows.records(cell.study, cell.design, cell.environment, first, count)
     for trial, lost, confirmed in zip(*(rows[name].to_pylist() for name in LOSING), strict=True):
         if lost or confirmed:
@@ -36,14 +36,14 @@ def losses(cell: Cell, first: int, count: int) -> Iterator[pa.RecordBatch]:
 
 
 def _node_of(entry: Entry, entries: Sequence[Entry], design: Design) -> str | None:
-    """The node at which an entry of the trace happened, or the nearest of its causes that has one; None if none has."""
+    """Return the node of a trace entry, or of the nearest of its causes that has one; None if none has."""
     while entry.node == NOWHERE and entry.because is not None:
         entry = entries[entry.because - entries[0].number]
     return design.node_names[entry.node] if entry.node != NOWHERE else None
 
 
 def of_trial(cell: Cell, trial: int) -> Iterator[dict]:
-    """The losses of a trial, as the engine tells them."""
+    """Yield the losses of a trial, played by the engine."""
     design, environment = cell.study.designs[cell.design], cell.study.environments[cell.environment]
     horizon_us = round(cell.study.horizon_days * histories.DAY_US)
     played = Played(design, environment, own_seed(cell.study.seed, trial))
@@ -51,7 +51,7 @@ def of_trial(cell: Cell, trial: int) -> Iterator[dict]:
     played.through(history.tolist(), horizon_us)
     entries, account = played.turn.entries, played.account
     told, left = [], account.lost
-    for loss in reversed(played.turn.losses):  # what was lost may have come back since, and been lost again
+    for loss in reversed(played.turn.losses):  # lost messages may have come back, and been lost again
         entry, gone = entries[loss.entry - entries[0].number], runs.common(loss.numbers, left)
         left = runs.minus(left, gone)
         told.append((entry.t_us / SECOND_US, loss.cause, _node_of(entry, entries, design), gone))

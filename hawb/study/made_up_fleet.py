@@ -1,7 +1,7 @@
-"""Made-up exports of any number of clusters, always the same: for trying out an audit, and for timing it.
+"""Make up exports of any number of clusters, always the same, to try out and to time an audit.
 
 Each cluster is one file: a definitions export, or for every fifth a listing of its running queues. Releases, policies
-and kinds of queues differ from cluster to cluster as they do where many teams run one each. None of it is anybody's.
+and kinds of queues differ from cluster to cluster, as where many teams run one each. No data is real.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from hawb.engine.core import randomness
 
 LISTINGS = 5
-"""One in so many files is a listing of a running cluster."""
+"""One in this many files is a listing of a running cluster."""
 RELEASES = ("3.8.9", "3.10.8", "3.13.7")
 DRAW_QUEUES, DRAW_POLICIES = 200, 201
 """Purposes of draws."""
@@ -37,8 +37,10 @@ KINDS: list[dict] = [
 
 
 def write(folder: Path, clusters: int, queues: int, broken: int = 0, varied: bool = True) -> None:
-    """Writes so many clusters of up to so many queues each into a new folder, and `broken` unreadable files more. With
-    `varied` the clusters differ in size and policies, too."""
+    """Write `clusters` clusters of up to `queues` queues each into a new folder, and `broken` unreadable files.
+
+    With `varied` the clusters also differ in size and policies.
+    """
     folder.mkdir(parents=True)
     for number in range(clusters):
         size = 1 + randomness.below(queues, number, DRAW_QUEUES, 1, 0) if varied else queues

@@ -1,8 +1,8 @@
-"""A file of one's own numbers, begun from what listings of a cluster tell.
+"""Begin a file of a user's own numbers, from listings of a cluster.
 
-A study is of one queue, so one queue's rates and sizes are taken, by default those of the busiest. A number that no
-file tells is assumed, and its source says why; or it is left out, and a note says that a study's own number stands.
-Rates of an idle cluster are left out: that nothing was published in that minute is no rate to plan with.
+A study is of one queue, so the rates and sizes come from one queue, by default the busiest. A number that no file has
+is assumed, and its source says why; or it is left out, and a note says that the study's own number is used. Rates of an
+idle cluster are left out: a minute in which nothing was published gives no rate to plan with.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hawb.study.assumed import FAILING
 from hawb.study.numbers import Numbers, read_numbers
 
 CAPACITY = 4
-"""How many times the published rate consumers are assumed to be able to take: as in `hawb.study.replicas`."""
+"""The assumed capacity of consumers, as a multiple of the publish rate, as in `hawb.study.replicas`."""
 PUBLISHED, DELIVERED = "publish_details", ("deliver_get_details", "ack_details")
 PLAYED = ("classic", "quorum")
 MOST_BYTES = 2**40
@@ -48,20 +48,22 @@ Fact = TypeVar("Fact")
 
 
 class Begun(Struct, frozen=True):
-    """Numbers, and notes on what the files do not tell of them, a line each."""
+    """Numbers, and notes on numbers that the files do not have, a line each."""
 
     numbers: Numbers
     notes: list[str]
 
     @property
     def text(self) -> str:
-        """The file, which reads back as the same numbers."""
+        """Return the file, which reads back as the same numbers."""
         return dump(self.numbers) + PRICES
 
 
 def begin(definitions: str | Path, listings: Sequence[str | Path] = (), queue: str | None = None) -> Begun:
-    """The numbers of the cluster of a definitions export and listings, each FILE or VHOST=FILE, and of a queue of its,
-    VHOST::NAME. Raises ImportRefused."""
+    """Return the numbers of a cluster from its definitions export and listings, each FILE or VHOST=FILE.
+
+    `queue`, VHOST::NAME, is the queue whose numbers are taken. Raise ImportRefused.
+    """
     file, vhost = split_source(definitions)
     defined = read_definitions(file, vhost)
     told = []
@@ -93,20 +95,20 @@ class _Cluster:
         self.notes: list[str] = []
 
     def last(self, of: Callable[[Listings], Fact | None]) -> tuple[Fact, str] | None:
-        """(fact, file) of the last listing that tells a fact."""
+        """Return (fact, file) of the last listing that has a fact; None if none has."""
         facts = ((of(one), file) for file, one in reversed(self.told))
         return next((told for told in facts if told[0] is not None), None)
 
     def of_queue(self, key: Key, of: Callable[[QueueFacts], Fact | None]) -> tuple[Fact, str] | None:
-        """(fact, file) of the last listing that tells a fact of a queue."""
+        """Return (fact, file) of the last listing that has a fact about a queue; None if none has."""
         return self.last(lambda one: of(one.queues[key]) if key in one.queues else None)
 
     def rate(self, key: Key, counter: str) -> tuple[float, str] | None:
-        """(messages a second, file) by one of a queue's counters."""
+        """Return (messages a second, file) by one of a queue's counters."""
         return self.of_queue(key, lambda facts: (facts.per_s or {}).get(counter))
 
     def busiest(self, defined: Definitions) -> Key | None:
-        """The queue with the highest publish rate, of several the deepest; None where a study could play none."""
+        """Return the queue with the highest publish rate, of several the deepest; None if a study can play none."""
 
         def is_played(key: Key) -> bool:
             kind = self.of_queue(key, lambda facts: facts.type) or (getattr(defined.queues.get(key), "type", None), "")
@@ -120,7 +122,7 @@ class _Cluster:
         return max(filter(is_played, self.queues), key=work, default=None)
 
     def add(self, path: str, value: Any, source: str) -> None:
-        """Adds a value, under its path in the file, with where it is from."""
+        """Add a value, under its path in the file, and its source."""
         *parts, name = path.split(".")
         inside = self.given
         for part in parts:
@@ -129,7 +131,7 @@ class _Cluster:
         self.given["sources"][path] = source
 
     def add_traffic(self, key: Key) -> None:
-        """Rates and size of a queue, as far as listings tell."""
+        """Add rates and message size of a queue, as far as listings have them."""
         name = join_queue(*key)
         name = name if name.isprintable() and len(name) <= LONGEST_NAME else quoted(name)
         published = self.rate(key, PUBLISHED)
@@ -159,7 +161,7 @@ class _Cluster:
         self.add("environment.traffic.consume_per_s", consume_per_s, source)
 
     def add_settings(self) -> None:
-        """Takes what is not of one queue: failures, which no file tells, and figures that nodes tell."""
+        """Add numbers that are not of one queue: assumed failures, and figures of the nodes."""
         failing = {part: plain(getattr(FAILING, part)) for part in ("every", "repair")}
         source = "assumed: each node fails once a month and is back within an hour; a log of the cluster knows better"
         self.add("environment.node_failures", failing, source)
@@ -174,7 +176,7 @@ class _Cluster:
 
 
 def _size_bytes(facts: QueueFacts) -> int | None:
-    """The mean size of a queue's messages."""
+    """Return the mean size of a queue's messages in bytes; None if unknown."""
     if not facts.messages or facts.message_bytes is None:
         return None
     size_bytes = round(facts.message_bytes / facts.messages)

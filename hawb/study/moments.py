@@ -1,4 +1,4 @@
-"""An engine's moment as the whole numbers of a search (`hawb.study.kernel.search_state`)."""
+"""Convert an engine's moment to the whole numbers of a search (`hawb.study.kernel.search_state`)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ STATUSES = {"running": state.RUNNING, "stopping": state.STOPPING, "down": state.
 
 
 class SearchRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """A moment that the compiled search does not play, and the engine's does."""
+    """A moment that the engine's search plays and the compiled one does not."""
 
 
 class Numbers:
-    """Writes a moment into a row of a kind: what all kinds have in common."""
+    """Write a moment into a row of a kind: the parts that all kinds share."""
 
     kind: np.dtype
     refusals: dict[str, Callable[[Moment, Settings], bool]]
 
     def __init__(self, moment: Moment, settings: Settings):
-        """Raises SearchRefused with the reason why a row cannot hold the moment."""
+        """Write the moment. Raise SearchRefused, with the reason, if a row cannot hold it."""
         reason = next((reason for reason, applies in self.refusals.items() if applies(moment, settings)), None)
         if reason is not None:
             raise SearchRefused(reason)
@@ -54,11 +54,11 @@ class Numbers:
         self.write()
 
     def cuts_of(self, moment: Moment) -> list[int]:
-        """Where the queue's numbers are cut into pieces."""
+        """Return where the queue's message numbers are cut into pieces."""
         return cuts(moment)
 
     def setup(self) -> dict[str, int]:
-        """What does not change, beside lists."""
+        """Return the constants of a search, without lists."""
         policies = (*self.now.policies, *self.now.operator_policies)
         self.t.notes.renames = not any(setting in NAMES_MATTER for policy in policies for setting in policy.settings)
         self.t.notes.renames &= self.settings.queue_master_locator != "min-masters"
@@ -66,20 +66,20 @@ class Numbers:
         return {**of_settings(self.settings), **own}
 
     def write(self) -> None:
-        """Writes what is of one kind alone."""
+        """Write the parts of one kind alone."""
         raise NotImplementedError
 
     def some(self, numbers: Runs | None) -> int:
-        """A set of messages as bits."""
+        """Return a set of messages as bits."""
         places = ((self.piece(first), self.piece(last + 1)) for first, last in numbers or ())
         return sum((1 << end) - (1 << start) for start, end in places)
 
     def piece(self, number: int) -> int:
-        """The piece that begins with a message."""
+        """Return the piece that begins with a message."""
         return bisect_left(self.cuts, number)
 
     def write_nodes(self) -> None:
-        """Nodes, links and sides."""
+        """Write nodes, links and partitions."""
         t, now = self.t, self.now
         t.moment.now_us, t.moment.counter = now.time_us, now.counter
         for node, value in enumerate(now.nodes):
@@ -103,7 +103,7 @@ class Numbers:
             t.born[self.sides[number]] = rank + 1
 
     def write_messages(self, moment: Moment) -> None:
-        """How many messages the pieces are, of which kinds, and what became of them."""
+        """Write the sizes and kinds of the pieces, and their state in the ledger."""
         t, account = self.t, moment.ledger[self.name]
         t.notes.pieces = t.notes.given = len(self.cuts) - 1
         for piece, (first, end) in enumerate(pairwise(self.cuts)):
@@ -118,19 +118,19 @@ class Numbers:
             t.ledger[name] = self.some(numbers)
 
     def plan(self, row: int, entry: tuple, told: tuple) -> None:
-        """Writes what is planned into a row: its kind, and up to four numbers about it."""
+        """Write a planned event into a row: its kind, and up to four numbers about it."""
         due_us, priority, number, _, _, side, _ = entry
         about = (*told[1:], *[0] * (5 - len(told)))
         self.t.agenda[row, : SIDE + 1] = (due_us, priority, number, told[0], *about, self.sides.get(side, 0))
 
 
 class Classic(Numbers):
-    """Writes a moment with a classic queue."""
+    """Write a moment with a classic queue."""
 
     kind, refusals = SEARCHED, REFUSALS
 
     def setup(self) -> dict[str, int]:
-        """What does not change: settings, and what its mirrors go by."""
+        """Return the constants of a search: settings, and those of mirroring."""
         t, settings, mirroring = self.t, self.settings, next(queues(self.now)).mirroring
         listed = [settings.node(name) for name in (mirroring.nodes if mirroring else ()) if name in settings.names]
         t.listed[: len(listed)] = listed
@@ -140,7 +140,7 @@ class Classic(Numbers):
         return values
 
     def write(self) -> None:
-        """Records, and what is planned and waits."""
+        """Write records, planned events and waiting operations."""
         self.t.consumer.node = state.NOBODY
         for batch in (batch for queue in queues(self.now) for batch in queue.batches):
             self.t.sizes[self.piece(batch.first) : self.piece(batch.last + 1)] = batch.size_bytes
@@ -162,7 +162,7 @@ class Classic(Numbers):
             self.t.waiting_changes[row] = (state.MIRROR_JOINS, one.operation.node) if joins else (state.REPLICA_GONE, 0)
 
     def _record(self, queue: Queue, place: int | None) -> None:
-        """Writes a record to a place, or (None) to the place of the side in focus."""
+        """Write a record to a place, or (None) to the place of the current partition."""
         t, prefix = self.t, "" if place is None else "kept_"
         record = t.queue if place is None else t.kept[place]
         for name in (
@@ -213,11 +213,11 @@ assert NEVER_US == state.NEVER
 
 
 def waiting_row(waiting) -> tuple:
-    """An operation that waits, as a row of the mailbox."""
+    """Return a waiting operation as a row of the mailbox."""
     kind, *about = PLANNED[type(waiting.operation)](waiting.operation)
     return (0, 0, waiting.number, kind, *about)
 
 
 def bits(members: Iterable[int]) -> int:
-    """Numbers as a set of bits."""
+    """Return numbers as a set of bits."""
     return sum(1 << member for member in set(members))

@@ -1,17 +1,18 @@
-"""One's own numbers: what a cluster was measured to do, and what it costs, as a file that is laid over any study.
+"""A user's own numbers: measurements and prices of a cluster, in a file that is laid over any study.
 
 Decisions:
 
-* Numbers replace numbers. What does not happen in a study's environment does not begin to happen because a file tells
-  how long its repair takes: a map over nothing is left out, and listed (`left_out`).
+* Numbers replace numbers. A fault that does not occur in a study's environment does not begin to occur because a file
+  has its repair time: a map over nothing is left out, and listed (`left_out`).
 * Every number has a source, so that an answer can say which numbers were measured and which are assumed.
-* Of a design one's own numbers replace only a cluster's settings. Nodes, replicas and policies are what designs are
+* Of a design, own numbers replace only a cluster's settings. Nodes, replicas and policies are what designs are
   compared in.
-* A distribution that a file names with its mean stands in place of a study's, shape and all.
-* What is known only within an interval may have `draws`: environments as likely as what was measured leaves them, laid
-  over `environment` in turn, by which an answer's interval takes that in (`hawb.study.own_draws`).
+* A distribution that a file has with its mean replaces the study's, shape and all.
+* Numbers that are known only within an interval may have `draws`: environments, each as likely under the measurements,
+  that are laid over `environment` in turn, so that an answer's interval includes this uncertainty
+  (`hawb.study.own_draws`).
 * The result is a study like any other, and refused as one; its cells have names of their own (`hawb.study.cells`), so
-  that trials of both may lie in one folder.
+  that trials of both may be in one folder.
 """
 
 from __future__ import annotations
@@ -34,21 +35,21 @@ from hawb.study.load import check_source, read_study
 from hawb.study.question import Study, source_of
 
 ORIGINS = {"measured: ": "measured", "assumed: ": "assumed", "https://": "published"}
-"""The beginnings of sources, and what each says of its number."""
+"""The beginnings of sources, with the origin that each stands for."""
 UNTOLD = "not told"
 """The origin of a study's number that has no source."""
 
 WHOLE = {"mean_s", "distribution"}
-"""The keys of a map that stands in place of all of a study's, with its shape."""
+"""A map with these keys replaces the study's map as a whole, with its shape."""
 
 PRICE = "price_per_year"
-"""The column of what a trial costs (`hawb.study.prices`)."""
+"""The column with the cost of a trial (`hawb.study.prices`)."""
 
 Price = Annotated[float, Meta(ge=0, le=1e12, description="a price, a number from 0 to 10**12")]
 
 
 class Settings(Part, frozen=True, kw_only=True):
-    """The settings of a cluster that one's own numbers may replace in every design."""
+    """The settings of a cluster that own numbers may replace in every design."""
 
     net_ticktime: Period
     quorum_commands_soft_limit: AtLeastOne
@@ -57,8 +58,11 @@ class Settings(Part, frozen=True, kw_only=True):
 
 
 class Prices(Part, frozen=True, kw_only=True):
-    """What things cost, all in one currency: a node of the cluster a month, an hour in which nothing can be published,
-    a confirmed message that is lost, 10**9 bytes that are sent from replica to replica."""
+    """Prices, all in one currency.
+
+    They are for a node of the cluster a month, an hour in which nothing can be published, a confirmed message that is
+    lost, and 10**9 bytes that are sent from replica to replica.
+    """
 
     currency: Name
     node_month: Price = 0.0
@@ -68,9 +72,12 @@ class Prices(Part, frozen=True, kw_only=True):
 
 
 class Numbers(Part, frozen=True, kw_only=True):
-    """A whole file; `numbers` is its title. `design` and `environment` are parts of a design and of an environment, as
-    plain values; `draws` are further such parts of an environment, each as likely; `sources` says where each number is
-    from, a key for all below it."""
+    """A whole file; `numbers` is its title.
+
+    `design` and `environment` are parts of a design and of an environment, as plain values; `draws` are further such
+    parts of an environment, all equally likely; `sources` has the source of each number, where a key covers all below
+    it.
+    """
 
     numbers: Name
     design: Arguments = field(default_factory=dict)
@@ -84,12 +91,14 @@ PARTS: dict[str, tuple[str, type[Struct]]] = {
     "design": ("designs", Settings),
     "environment": ("environments", Environment),
 }
-"""The parts that replace those of all designs and environments: their names in a study, and what they may hold."""
+"""The parts that replace those of all designs and environments: their names in a study, and their accepted fields."""
 
 
 class Setting(Struct, frozen=True):
-    """A number that a study was played with, as text, where it is from (one of `ORIGINS`, or `UNTOLD`), and what its
-    sources say."""
+    """A number that a study was played with, as text.
+
+    `origin` is one of `ORIGINS`, or `UNTOLD`; `reason` is the text of its sources.
+    """
 
     name: str
     value: str
@@ -98,7 +107,7 @@ class Setting(Struct, frozen=True):
 
 
 def read_numbers(given: Any) -> Numbers:
-    """The numbers that plain values (maps, lists, text, numbers) stand for; raises ScenarioRefused."""
+    """Return the numbers of plain values (maps, lists, text, numbers). Raise ScenarioRefused."""
     text.check_values(given)
     numbers = Reader(NODES).struct(Numbers, given, ())
     for part, (_, struct) in PARTS.items():
@@ -117,7 +126,10 @@ def read_numbers(given: Any) -> Numbers:
 
 
 def lay_over(study: Study, file: Path) -> tuple[Study, Numbers]:
-    """(a study with the numbers of a file laid over it, the numbers). Raises ScenarioRefused, which names the file."""
+    """Return a study with the numbers of a file laid over it, and the numbers.
+
+    Raise ScenarioRefused, which names the file.
+    """
 
     def read(given: Any) -> tuple[Study, Numbers]:
         numbers = read_numbers(given)
@@ -127,8 +139,10 @@ def lay_over(study: Study, file: Path) -> tuple[Study, Numbers]:
 
 
 def laid_over(study: Study, numbers: Numbers) -> Study:
-    """A study with numbers in place of its own in every design and environment, and with their sources. Raises
-    ScenarioRefused, with a path into the numbers, where the result is no study."""
+    """Return a study with own numbers, and their sources, in every design and environment.
+
+    Raise ScenarioRefused, with a path into the numbers, if the result is no study.
+    """
     given, sources = _values(study), dict(study.sources)
     for part, (plural, _) in PARTS.items():
         for name, base in given[plural].items():
@@ -147,15 +161,17 @@ def laid_over(study: Study, numbers: Numbers) -> Study:
 
 
 def left_out(study: Study, numbers: Numbers) -> list[str]:
-    """The numbers that replace nothing in any environment of a study."""
+    """Return the numbers that replace nothing in any environment of a study."""
     given = _values(study)["environments"].values()
     laid = {path for base in given for path, _ in leaves(fitting(numbers.environment, base))}
     return [f"environment{path}" for path, _ in leaves(numbers.environment) if path not in laid]
 
 
 def settings(study: Study, numbers: Numbers) -> list[Setting]:
-    """Every number in the environments of a study over which `numbers` are laid, and all others of the numbers. Where
-    all environments have the same number, no environment is named."""
+    """Return every number in the environments of a study over which `numbers` are laid, and all others of the numbers.
+
+    Where all environments have the same number, no environment is named.
+    """
     found: dict[tuple[str, str, str], tuple[dict[str, None], dict[str, None]]] = {}
     values = _values(study)["environments"]
     for name, environment in study.environments.items():
@@ -175,7 +191,7 @@ def settings(study: Study, numbers: Numbers) -> list[Setting]:
 
 
 def origin(source: str | None) -> tuple[str, str]:
-    """(what a source says of its number, its reason or address)."""
+    """Return (origin of a source's number, its reason or address)."""
     for begins, word in ORIGINS.items():
         if source is not None and source.startswith(begins.rstrip(": ")):
             return word, source if word == "published" else source.removeprefix(begins.rstrip(": ")).lstrip(": ")
@@ -186,7 +202,7 @@ def origin(source: str | None) -> tuple[str, str]:
 
 
 def fitting(own: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    """One's own values for which the base has a place: a map where the base has none is left out."""
+    """Return own values for which the base has a place: a map where the base has none is left out."""
     return {
         key: fitting(inner, base[key]) if isinstance(inner, dict) else inner
         for key, inner in own.items()
@@ -195,7 +211,7 @@ def fitting(own: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
 
 
 def over(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Values with one's own in their place, key by key."""
+    """Return values with own values in their place, key by key."""
     return base | {
         key: over(base.get(key) or {}, inner) if isinstance(inner, dict) and not inner.keys() >= WHOLE else inner
         for key, inner in own.items()
@@ -203,7 +219,7 @@ def over(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The values in maps that are neither map nor text, with their paths."""
+    """Yield the values in maps that are neither map nor text, with their paths."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from leaves(inner, f"{path}.{key}")
@@ -212,5 +228,5 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _values(study: Study) -> dict[str, Any]:
-    """A study as the plain values that a file holds."""
+    """Return a study as the plain values that a file holds."""
     return msgspec.json.decode(msgspec.json.encode(study))

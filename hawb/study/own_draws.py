@@ -1,28 +1,29 @@
-"""Own numbers that are known within intervals only, and how far these carry into a study's answer.
+"""Widen a study's intervals by the uncertainty of own numbers that are known only within intervals.
 
-A file of numbers may have draws (`hawb.study.numbers.Numbers.draws`): environments as likely as what was measured
-leaves them. The same question is played in each of them, and the variance of its estimates from draw to draw, less what
-comes of their few trials, is how far an answer could be off because the rates are not known better; with the trials of
-the answer itself it makes the interval that is told:
+A file of numbers may have draws (`hawb.study.numbers.Numbers.draws`): environments, each as likely under the
+measurements. The same question is played in each of them. The variance of its estimates from draw to draw, less the
+part that comes from the draws' few trials, is the uncertainty from the rates; together with that of the answer's own
+trials it makes the interval:
 
-    half² = (half of the trials' interval)² + Student's t² · (the variance that is the rates' doing)
+    half² = (half of the trials' interval)² + Student's t² · (the variance that the rates cause)
 
-(the law of total variance). A difference between designs is taken within each draw, so that what the rates do to both
-cancels out. Decisions:
+(the law of total variance). A difference between designs is taken within each draw, so that effects of the rates on
+both designs cancel out. Decisions:
 
-* All draws play the same trials by number, dealt to the same batches (`hawb.study.intervals`), and what a batch does
-  in all of them alike differs between none. So what is taken off is the interaction in a table of draws and batches
-  (the analysis of variance of a two-way layout; S. R. Searle, G. Casella and C. E. McCulloch, "Variance Components",
-  1992), whose expectation is right however alike draws are, and however much more one of them scatters. The trials'
-  own standard errors would be too much: of rates by a hundred failures the interval then holds the true time out of
-  use in 56 of 100 made-up studies, and so in 93. Other trials for each draw would take some eight times as many.
-* Of few trials the difference of two variances may come out below nothing though the rates do matter. What counts is
-  the mean of what it leaves possible above nothing, by its standard error for as many draws: nearly the difference
+* All draws play the same trials by number, dealt to the same batches (`hawb.study.intervals`), and effects of a batch
+  that are the same in all draws do not differ between them. So the part that is subtracted is the interaction in a
+  table of draws and batches (the analysis of variance of a two-way layout; S. R. Searle, G. Casella and C. E.
+  McCulloch, "Variance Components", 1992), whose expectation is right however similar draws are, and however much more
+  one of them scatters. The trials' own standard errors would be too much: of rates by a hundred failures the interval
+  then holds the true outage time in 56 of 100 made-up studies, and with the interaction in 93. Other trials for each
+  draw would need some eight times as many.
+* With few trials the difference of two variances may be negative though the rates do matter. The value used is the
+  mean of what it leaves possible above zero, by its standard error for this number of draws: nearly the difference
   itself where that is large.
-* A draw has its share of as many trials as the study has, but enough to see what is rare: `PLENTY`, or as many as the
-  study has. Still, of losses in one of a hundred trials the interval holds 87 to 92 of 100, not 95.
-* Student's t is that of 32 draws, as many as `hawb rates` writes; of fewer the interval is too narrow. It reaches as
-  far down as up, though few failures leave more room for higher rates than for lower ones.
+* A draw has its share of the study's trials, but at least enough to show rare events: `PLENTY`, or as many as the study
+  has. Still, of losses in one of a hundred trials the interval holds 87 to 92 of 100, not 95.
+* Student's t is that of 32 draws, as many as `hawb rates` writes; with fewer the interval is too narrow. It is
+  symmetric, though few failures leave more room for higher rates than for lower ones.
 """
 
 from __future__ import annotations
@@ -40,24 +41,26 @@ from hawb.study.numbers import Numbers, laid_over, over
 from hawb.study.question import Study
 
 DRAW = "_draw_"
-"""Stands between the name of an environment and the number of a draw."""
+"""Separates the name of an environment and the number of a draw."""
 SPREAD = ("mean", "share", "difference")
 """The estimates that have an interval."""
 MEANS = "{}_batches"
 """The names of an estimate by batch of trials, in their order."""
 LEAST = -30.0
-"""Further below nothing, in standard errors, there is no difference of variances: nothing is left above."""
+"""Below this many standard errors under zero a difference of variances counts as zero."""
 PLENTY = 256
-"""With so many trials, something that one of a hundred has is seen in nearly every draw."""
+"""With this many trials nearly every draw shows an event that one of a hundred trials has."""
 OPEN = "open_{}"
-"""The names of how far an estimate may be off because of the rates: half an interval of 95 %."""
+"""The names of the uncertainty of an estimate from the rates: half an interval of 95 %."""
 
 Row = Mapping[str, Any]
 
 
 def drawn(study: Study, numbers: Numbers, trials: int | None = None) -> Study:
-    """The question in an environment for each draw, with as many trials together as the study has, or as are given; at
-    least `PLENTY` in each, if there are so many. Raises ScenarioRefused where a draw makes no study."""
+    """Return the question in an environment for each draw. Raise ScenarioRefused if a draw makes no study.
+
+    All together have as many trials as the study, or as `trials`; each has at least `PLENTY`, if there are so many.
+    """
     environments = {}
     for place, draw in enumerate(numbers.draws):
         own = replace(numbers, environment=over(numbers.environment, draw), draws=())
@@ -68,14 +71,16 @@ def drawn(study: Study, numbers: Numbers, trials: int | None = None) -> Study:
 
 
 def of_draw(environment: str) -> str:
-    """The environment that a draw is one of."""
+    """Return the environment that a draw belongs to."""
     return environment.rpartition(DRAW)[0]
 
 
 def widened(rows: Iterable[Row], played: Iterable[Row]) -> list[dict[str, Any]]:
-    """A study's estimates (`hawb.study.estimates`) with intervals that take the rates in, from the estimates of its
-    draws with their batches; `open_mean`, `open_share` and `open_difference` are how much of half an interval is
-    theirs."""
+    """Return a study's estimates (`hawb.study.estimates`) with intervals that include the uncertainty of the rates.
+
+    `played` are the estimates of its draws with their batches. `open_mean`, `open_share` and `open_difference` are the
+    part of half an interval that comes from the rates.
+    """
     values: dict[tuple[object, ...], list[Sequence[float]]] = defaultdict(list)
     for row in played:
         for name in SPREAD:
@@ -93,8 +98,10 @@ def widened(rows: Iterable[Row], played: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def between(played: Sequence[Sequence[float]]) -> float:
-    """Half of the interval of 95 % of what differs between draws, by the means of the same batches of trials in each; 0
-    of less than two draws."""
+    """Return half of the 95 % interval of the differences between draws; 0 for fewer than two draws.
+
+    `played` has the means of the same batches of trials for each draw.
+    """
     if len(played) < 2:
         return 0.0
     means = np.asarray(played, float)
@@ -107,7 +114,7 @@ def between(played: Sequence[Sequence[float]]) -> float:
 
 
 def above_nothing(told: float, error: float) -> float:
-    """The mean of what a figure with a standard error leaves possible above nothing, each figure as likely before."""
+    """Return the mean of a value above zero, estimated with a standard error, under a flat prior."""
     if not error:
         return max(0.0, told)
     z = max(LEAST, told / error)
@@ -115,7 +122,7 @@ def above_nothing(told: float, error: float) -> float:
 
 
 def reaching(value: float, low: float, high: float, off: float) -> tuple[float, float]:
-    """The ends of an interval that takes in how far its estimate may be off besides."""
+    """Return the ends of an interval widened by half an interval `off` of another uncertainty."""
     return value - sqrt((value - low) ** 2 + off**2), value + sqrt((high - value) ** 2 + off**2)
 
 
@@ -124,6 +131,6 @@ def _wider(row: Row, name: str, values: Sequence[Sequence[float]]) -> dict[str, 
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     if low is not None and high is not None:
         low, high = reaching(row[name], low, high, off)
-        low = low if name == "difference" else max(0.0, low)  # nothing that is measured is less than nothing
+        low = low if name == "difference" else max(0.0, low)  # no measure is below zero
         high = min(1.0, high) if name == "share" else high
     return {f"{name}_low": low, f"{name}_high": high, OPEN.format(name): off}

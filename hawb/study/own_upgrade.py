@@ -1,15 +1,15 @@
-"""An upgrade by a cluster's own times: how long its nodes are away for one, and what its settings of time are.
+"""Plan an upgrade with a cluster's own times: how long its nodes are down for one, and its settings of time.
 
 Decisions:
 
-* Of one's own numbers an upgrade takes `environment.rolling_upgrades.down_s`, which stands for `Task.away_s`, and
-  `environment.timing`, laid over the scenario's. How often something fails decides nothing about a plan.
-* The plan is searched for with the numbers themselves. Each draw (`hawb.study.numbers.Numbers.draws`) is a cluster as
-  likely as what was measured leaves it: the plan that was found is played once more in each, with its order and waits,
-  and between which figures the cluster's own lie by 95 % is told. What another plan would do there is not asked: one
-  has to choose before one knows.
-* A cluster's own figure is one more draw, of which the next lies below the least of n draws once in n + 1 times. So it
-  is a fortieth of n + 1 that is left out at each end, of 32 draws not one; of n it would be an interval of 89 %.
+* Of own numbers an upgrade takes `environment.rolling_upgrades.down_s`, which replaces `Task.away_s`, and
+  `environment.timing`, laid over the scenario's. Failure rates decide nothing about a plan.
+* The search for the plan uses the numbers themselves. Each draw (`hawb.study.numbers.Numbers.draws`) is a cluster as
+  likely under the measurements: the plan that was found is played once more in each, with its order and waits, and the
+  answer has the interval in which the cluster's own figures are with 95 %. Other plans are not played in the draws:
+  the user has to choose before knowing the true times.
+* A cluster's own figure is like one more draw, which is below the least of n draws once in n + 1 times. So the interval
+  leaves out a fortieth of n + 1 at each end, less than one of 32 draws; a fortieth of n would be an interval of 89 %.
 """
 
 from __future__ import annotations
@@ -33,30 +33,29 @@ from hawb.study.question import source_of
 
 DOWN = "rolling_upgrades"
 TAKEN = (f"{DOWN}.down_s", "timing")
-"""What an upgrade takes of an environment."""
+"""The parts of an environment that an upgrade takes."""
 CUTS = 40
-"""Into how many parts of 2.5 % draws are cut, of which an interval of 95 % leaves out the first and the last."""
+"""The number of parts of 2.5 % into which draws are cut; an interval of 95 % leaves out the first and the last."""
 
 
 class Times(Struct, frozen=True):
-    """How long a node is away for its upgrade, None where nothing tells, and those of `Timing` that stand in place of a
-    scenario's."""
+    """The time that a node is down for its upgrade (None if unknown), and values that replace `Timing`."""
 
     away_s: float | None
     timing: dict[str, float]
 
     def task(self, task: Task) -> Task:
-        """A task with this time away."""
+        """Return a task with this downtime."""
         return task if self.away_s is None else replace(task, away_s=self.away_s)
 
     def over(self, scenario: Scenario) -> Scenario:
-        """A scenario whose cluster takes these times."""
+        """Return a scenario whose cluster has these times."""
         cluster = scenario.cluster
         return replace(scenario, cluster=replace(cluster, timing=replace(cluster.timing, **self.timing)))
 
 
 class OwnTimes(Struct, frozen=True):
-    """One's own times under the title of their file, where each is from, and as many draws of them as it has."""
+    """A user's own times with the title of their file, the source of each, and their draws."""
 
     title: str
     times: Times
@@ -64,7 +63,7 @@ class OwnTimes(Struct, frozen=True):
     draws: tuple[Times, ...] = ()
 
     def with_away(self, away_s: float) -> OwnTimes:
-        """The same where one knows how long nodes are away: in every draw too."""
+        """Return the same times with a known downtime of nodes, in every draw too."""
         sources = {path: source for path, source in self.sources.items() if path != TAKEN[0]}
         draws = tuple(replace(draw, away_s=away_s) for draw in self.draws)
         return replace(self, times=replace(self.times, away_s=away_s), sources=sources, draws=draws)
@@ -82,7 +81,7 @@ class Within(Struct, frozen=True):
 
 
 def read_times(file: Path) -> OwnTimes:
-    """The times of a file of numbers. Raises ScenarioRefused, which names the file, also where it has none."""
+    """Return the times of a file of numbers. Raise ScenarioRefused, which names the file, also if it has none."""
 
     def read(given: Any) -> OwnTimes:
         return own_times(read_numbers(given))
@@ -91,7 +90,7 @@ def read_times(file: Path) -> OwnTimes:
 
 
 def own_times(numbers: Numbers) -> OwnTimes:
-    """The times of one's own numbers. Raises ScenarioRefused where they have none that an upgrade takes."""
+    """Return the times of own numbers. Raise ScenarioRefused if they have none that an upgrade takes."""
     environment = numbers.environment
     times = _times(environment)
     if times.away_s is None and not times.timing:
@@ -112,8 +111,10 @@ def _times(environment: dict[str, Any]) -> Times:
 
 
 def within(scenario: Scenario, task: Task, plan: Plan | FullStop, own: OwnTimes) -> Within | None:
-    """What comes of a plan for a scenario's cluster in each of the draws; None where none has other times. Raises
-    ScenarioRefused where one's times leave a step of the scenario no sense."""
+    """Return the results of a plan for a scenario's cluster in the draws; None if no draw has other times.
+
+    Raise ScenarioRefused if a step of the scenario is impossible with these times.
+    """
     if all(draw == own.times for draw in own.draws):
         return None
     played = [_played(draw, scenario, task, plan, place) for place, draw in enumerate(own.draws)]
@@ -135,7 +136,10 @@ def _played(times: Times, scenario: Scenario, task: Task, plan: Plan | FullStop,
 
 
 def middle(values: Sequence[float]) -> tuple[float, float]:
-    """Between which one more value lies by 95 %: straight between neighbours, and no further than values reach."""
+    """Return the interval in which one more value is with 95 %.
+
+    It interpolates between neighbours and stays within the range of the values.
+    """
     if len(values) < 2:
         return values[0], values[0]
     cuts = quantiles(values, n=CUTS)

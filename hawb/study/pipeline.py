@@ -1,24 +1,24 @@
-"""A study on Spark: a stream of trials into a table, which goes on where it stopped.
+"""A study on Spark: a stream of trials into a table, which continues where it stopped.
 
 `hawb-trials` (`hawb.study.sources`) is read as a stream and written by Spark in micro-batches, each into a partition of
-its own that is put in place of what an earlier try left there. The stream's checkpoint, beside the tables, says which
-batches are planned and which are written. So a study that was stopped, or whose driver was killed, goes on with the
-batch that it was at; one of which a file asks for more grows; and no trial is ever there twice, by Spark's own word.
+its own that replaces the content of an earlier try. The stream's checkpoint, beside the tables, records which batches
+are planned and which are written. So a study that was stopped, or whose driver was killed, continues with the batch
+that was under way; a study whose file asks for more trials grows; and Spark guarantees that no trial is there twice.
 
-What Spark leaves to be done by hand:
+Spark leaves three things to hawb:
 
-* Its file sink is exactly once only for readers of its log, which names files by their absolute places. pandas and
-  DuckDB would see what a killed batch has left, and a folder that was moved could not be read. Hence `foreachBatch` and
-  a partition for each batch.
+* Its file sink is exactly once only for readers of its log, which names files by their absolute paths. pandas and
+  DuckDB would see the files that a killed batch has left, and a folder that was moved could not be read. Hence
+  `foreachBatch` and a partition for each batch.
 * Of two drivers with one checkpoint Spark ends one, with CONCURRENT_STREAM_LOG_UPDATE, but only as it writes a batch
-  into its log, after both have written that batch's files. So whoever comes second waits for a lock, which the
-  operating system takes from a process that dies. What a Connect server goes on with for a client that was killed,
-  Spark stops as the next one begins (`spark.sql.streaming.stopActiveRunOnRestart`).
-* A checkpoint knows neither of files that somebody took out of the table, nor of a hawb that plays otherwise than it
-  did. So a few trials are played again before any are added, and the rows are counted at the end.
+  into its log, after both have written that batch's files. So the second driver waits for a lock, which the operating
+  system releases when a process dies. If a Connect server continues the stream of a client that was killed, Spark stops
+  that stream as the next one begins (`spark.sql.streaming.stopActiveRunOnRestart`).
+* A checkpoint does not detect files that were removed from the table, nor a hawb that plays differently than before. So
+  a few trials are played again before any are added, and the rows are counted at the end.
 
-On a Spark of several machines the folder must be reachable under its name from each of them, and hawb be installed
-there: of a Connect server, too, of which the client is one more machine.
+On a Spark of several machines, each machine needs the folder under the same path, and hawb installed. That includes the
+client of a Connect server.
 """
 
 from __future__ import annotations
@@ -52,19 +52,23 @@ from hawb.study.tables import BATCH, CELL, CELLS, DESIGN, ENVIRONMENT, STUDY, TR
 
 CHECKPOINT, LOCK = "checkpoint", ".lock"
 LOOK_S = 0.5
-"""How often progress is told."""
+"""The interval between reports of progress, in seconds."""
 
 STARTS, STARTS_SLOWLY = 4, "failed to connect back"
-"""The most starts of a stream whose Python process does not connect in time, and the text of Spark's error. Spark waits
-ten seconds for that process (`PythonWorkerFactory`) and, unlike a task, never retries it; a busy machine may need more
-to import pyspark."""
+"""The most starts of a stream whose Python process does not connect in time, and the text of Spark's error.
+
+Spark waits ten seconds for that process (`PythonWorkerFactory`) and, unlike a task, never retries it; a busy machine
+may need more to import pyspark.
+"""
 
 PLAYED_AGAIN = 4
-"""How many trials of each cell are played again before anything is added to it."""
+"""The number of trials of each cell that are played again before more are added to it."""
 
 FIRST_LOOK, MORE = 1_000, 2
-"""With a precision: how many trials there are before the first look at it, and how many times as many before the next.
-The more often one looks, the more often one stops because a mean seems precise by chance."""
+"""With a precision: the number of trials before the first check of it, and the factor between checks.
+
+With more checks, a mean more often seems precise by chance, and the study ends too early.
+"""
 
 
 def run(
@@ -76,13 +80,14 @@ def run(
     source: type[Trials] = Trials,
     rows_per_file: int | None = None,
 ) -> DataFrame:
-    """Plays the trials of a study that a folder lacks, and returns all of them, a row each (`hawb.study.tables`).
+    """Play the trials of a study that a folder lacks, and return all of them, a row each (`hawb.study.tables`).
 
     `tell` is called with the progress a few times a second, `label` names the study in the tables. With `rows_per_file`
-    a task plays so many trials and writes a file, in place of a few seconds of work. Ends early, with
-    every written batch kept, at a KeyboardInterrupt or whatever `tell` raises. Raises hawb.study.tables.TableRefused
-    for a folder with tables of something else, ValueError for one that is no path (`hawb.study.folders`), and
-    hawb.study.failures.StudyFailed.
+    a task plays that many trials and writes a file, instead of a few seconds of work. A KeyboardInterrupt, or an error
+    that `tell` raises, ends the run early, with every written batch kept.
+
+    Raise hawb.study.tables.TableRefused for a folder with tables of something else, ValueError for one that is no path
+    (`hawb.study.folders`), and hawb.study.failures.StudyFailed.
     """
     folder, cells = local_folder(folder).absolute(), cells_of(study, label)
     known = costs(cells)
@@ -96,7 +101,7 @@ def run(
 
     folder.mkdir(parents=True, exist_ok=True)
     with alone(folder, lambda: watch.report(waits=True)):
-        for left in folder.glob("*/.spark-staging-*"):  # of a batch whose Java was killed
+        for left in folder.glob("*/.spark-staging-*"):  # left by a batch whose Java was killed
             shutil.rmtree(left, ignore_errors=True)
         there = counted(TRIALS, folder, cells, study.trials)
         watch.begins(there)
@@ -117,8 +122,10 @@ def run(
 
 
 def write_of_trials(spark: SparkSession, study: Study, folder: Path, name: str, count: int, label: str = LABEL) -> None:
-    """Writes what happened in the first trials of each cell, as the table `faults` or `losses`, in place of the table's
-    rows of these cells; there is no table where nothing happened. Raises StudyFailed."""
+    """Write the events in the first trials of each cell, as the table `faults` or `losses`. Raise StudyFailed.
+
+    They replace the table's rows of these cells; there is no table without events.
+    """
     table = OF_EVENTS[name].table
     asked = replace(study, trials=min(count, study.trials))
     rows = spark.read.format(OF_EVENTS[name].name()).options(study=as_option(asked), label=label).load()
@@ -129,9 +136,11 @@ def write_of_trials(spark: SparkSession, study: Study, folder: Path, name: str, 
 
 
 def compact(spark: SparkSession, folder: Path, study: Study, rows_per_file: int, label: str = LABEL) -> None:
-    """Write the trials of each batch of each cell of a study into as few files as hold so many rows each. A batch is
-    put in the place of the one that was read, so that a compaction that is killed costs nothing. Raise TableRefused and
-    StudyFailed."""
+    """Write the trials of each batch of each cell of a study into as few files as possible.
+
+    A file has at most `rows_per_file` rows. A new batch replaces the one that was read only when it is complete, so
+    that a compaction that is killed loses nothing. Raise TableRefused and StudyFailed.
+    """
     folder, cells = local_folder(folder).absolute(), cells_of(study, label)
     with alone(folder, lambda: None):
         before = counted(TRIALS, folder, cells)
@@ -151,7 +160,7 @@ def compact(spark: SparkSession, folder: Path, study: Study, rows_per_file: int,
 
 @contextmanager
 def alone(folder: Path, waits: Callable[[], object]) -> Iterator[None]:
-    """Holds a folder alone; calls `waits` again and again while another run holds it."""
+    """Hold the lock of a folder; call `waits` repeatedly while another run holds it."""
     lock = FileLock(folder / LOCK)
     while not lock.is_locked:
         try:
@@ -166,8 +175,11 @@ def alone(folder: Path, waits: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def described(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: Study) -> Iterator[None]:
-    """Writes the cells into their table beside the work of the `with` block: the first rows of a Spark that has just
-    started take it seconds. Raises StudyFailed, and TableRefused before the block begins."""
+    """Write the cells into their table in parallel to the `with` block.
+
+    The first rows of a Spark that has just started take it seconds. Raise StudyFailed, and TableRefused before the
+    block begins.
+    """
     lacking = counted(CELLS, folder, cells).keys() != {cell.place for cell in cells}
     with ThreadPoolExecutor(1) as beside:
         writing = beside.submit(_describe, spark, folder, cells, study) if lacking else None
@@ -185,9 +197,8 @@ def _describe(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: S
 
 
 def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
-    """Write a stream up to so many trials of each cell, and watch it. Raise StudyFailed."""
-
-    called = watch.called  # a Connect server gets what `write` refers to, which must not be a session
+    """Write a stream up to `trials` trials of each cell, and watch it. Raise StudyFailed."""
+    called = watch.called  # a Connect server gets the values that `write` refers to, which must not be a session
 
     def write(batch: DataFrame, number: int) -> None:
         try:
@@ -211,7 +222,7 @@ def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
 
 
 def looks(study: Study) -> list[Study]:
-    """The studies up to each look at the precision: with more trials each time, with all at the last."""
+    """Return the study for each check of the precision: with more trials each time, with all at the last."""
     counts = [study.trials]
     while study.precision and counts[0] > FIRST_LOOK:
         counts.insert(0, -(-counts[0] // MORE))
@@ -219,8 +230,10 @@ def looks(study: Study) -> list[Study]:
 
 
 def is_precise(rows: DataFrame, wanted: Precision) -> bool:
-    """Return True if the mean of the measure is known well enough in every cell: its interval is narrow, and enough
-    trials had any for the interval to hold (`LEAST_EVENTS`)."""
+    """Return True if the mean of the measure is known well enough in every cell.
+
+    Its interval is narrow, and enough trials had any for the interval to hold (`LEAST_EVENTS`).
+    """
     for row in estimates(rows, [wanted.column]).collect():
         if row.share * row.trials < LEAST_EVENTS:
             return False
@@ -230,18 +243,20 @@ def is_precise(rows: DataFrame, wanted: Precision) -> bool:
     return True
 
 
-# What a folder holds
+# The content of a folder.
 
 
 def trials(spark: SparkSession, folder: Path, cells: Sequence[Cell], count: int) -> DataFrame:
-    """The first trials of cells, as far as a folder has them. Raises TableRefused."""
+    """Return the first trials of cells, as far as a folder has them. Raise TableRefused."""
     keys, found = [cell.key for cell in cells], TRIALS.read(spark, folder)
     return found.where((sql.col(STUDY) == cells[0].label) & sql.col(CELL).isin(keys) & (sql.col(TRIAL) < count))
 
 
 def counted(table: Table, folder: Path, cells: Sequence[Cell], trials: int | None = None) -> dict[str, int]:
-    """How many rows a table has of each cell, by the cell's place; of the first trials, or of all. Raises
-    TableRefused."""
+    """Return the number of rows that a table has of each cell, by the cell's place. Raise TableRefused.
+
+    They are those of the first `trials` trials, or all.
+    """
     if not table.file(folder):
         return {}
     those = pc.scalar(True) if trials is None else pc.field(TRIAL) < trials
@@ -251,7 +266,7 @@ def counted(table: Table, folder: Path, cells: Sequence[Cell], trials: int | Non
 
 
 def check_whole(folder: Path, cells: Sequence[Cell], count: int) -> None:
-    """Raises TableRefused where there are not as many trials as the checkpoint says are written."""
+    """Raise TableRefused if the number of trials is not that which the checkpoint records as written."""
     found = counted(TRIALS, folder, cells, count)
     for cell in cells:
         if (rows := found.get(cell.place, 0)) != count:
@@ -260,13 +275,13 @@ def check_whole(folder: Path, cells: Sequence[Cell], count: int) -> None:
 
 
 def check_rows(kept: DataFrame, again: DataFrame, folder: Path) -> None:
-    """Raises TableRefused where the first trials of a cell come out otherwise than they did."""
+    """Raise TableRefused if the first trials of a cell differ from the kept ones when played again."""
     for row in kept.select(again.columns).exceptAll(again).limit(1).collect():
         given = f"trial {row[TRIAL]} of {row[DESIGN]} in {row[ENVIRONMENT]}, which comes out otherwise now"
         raise TableRefused(folder / TRIALS.name, given, "trials of this version of hawb, or another folder")
 
 
 def cell_rows(cells: Sequence[Cell], study: Study) -> list[dict[str, Any]]:
-    """The cells' rows in their table."""
+    """Return the cells' rows in their table."""
     of_study = {"title": study.study, "seed": study.seed, "horizon_days": study.horizon_days}
     return [dict(settings(cell)) | of_study | {name: of(cell) for name, of in OF_A_CELL.items()} for cell in cells]

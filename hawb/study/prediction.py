@@ -1,9 +1,9 @@
-"""A number that a fitted model gives, with how far such numbers were off and warnings of what the model ignores.
+"""A number that a fitted model predicts, with the errors of such predictions and warnings about effects it ignores.
 
-The interval is the jackknife's: each published row was left out once, the model fitted to the others and asked for it.
-A prediction may be off by as much as the k-th smallest of these n errors, k being 90 % of n + 1 rounded up; then it
-covers about k of n + 1 new rows like them (R. F. Barber and others, "Predictive inference with the jackknife+", 2021).
-Of a few rows it covers less, and says so.
+The interval is the jackknife's: each published row was left out once, the model fitted to the others and used to
+predict it. The half width is the k-th smallest of these n errors, k being 90 % of n + 1 rounded up; then it covers
+about k of n + 1 new rows like them (R. F. Barber and others, "Predictive inference with the jackknife+", 2021). With
+few rows it covers less, and says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COVERAGE = 0.9
 
 
 class NotMeasuredError(ValueError):
-    """Too far from all that was published to be predicted. The message says what was given and what is accepted."""
+    """The value is too far from all published measurements. The message has what was given and what is accepted."""
 
     def __init__(self, name: str, given: object, accepted: str, hint: str = "") -> None:
         lines = [f"{name}: not measured", f"  given: {given!r}", f"  accepted: {accepted}"]
@@ -26,10 +26,10 @@ class NotMeasuredError(ValueError):
 
 
 class Prediction(Struct, frozen=True, kw_only=True):
-    """`value` in `unit`, and from `low` to `high` for about `coverage` of new rows like those of the fit.
+    """A `value` in `unit`, with its interval from `low` to `high`.
 
-    `error` is the median of the errors on held-out rows, as a share: 0.1 is 10 % too much or too little. `rows` is how
-    many were held out.
+    The interval holds for about `coverage` of new rows like those of the fit. `error` is the median of the errors on
+    held-out rows, as a share: 0.1 is 10 % too much or too little. `rows` is the number of rows held out.
     """
 
     value: float
@@ -44,7 +44,10 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, value: float, unit: str, held_out: Sequence[float], **more: tuple[str, ...]) -> Prediction:
-        """The prediction by the errors of held-out rows, each the natural logarithm of predicted by published."""
+        """Return the prediction by the errors of held-out rows.
+
+        An error is the natural logarithm of predicted by published.
+        """
         errors = sorted(map(abs, held_out))
         rank = min(math.ceil(COVERAGE * (len(errors) + 1)), len(errors))
         width = math.exp(errors[rank - 1])
@@ -71,6 +74,6 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
 
 def _rounded(value: float) -> str:
-    """A number with three digits, as no prediction here is worth more, and never as a power of ten."""
+    """Return a number with three significant digits, as no prediction here is better, never as a power of ten."""
     digits = 2 - math.floor(math.log10(abs(value))) if value else 0
     return f"{round(value, digits):,.{max(digits, 0)}f}"

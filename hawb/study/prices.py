@@ -1,5 +1,7 @@
-"""What trials cost a year, by one's own prices: a column made of others, so that a price may change without anything
-being played again. No table on disk has it."""
+"""The cost of trials a year, by a user's own prices.
+
+It is a column computed from others, so that no trial is played again for a changed price. No table on disk has it.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,15 @@ MONTHS_IN_A_YEAR = 12
 
 PRICED = {"downtime_hour": ("publish_down_s", 3600), "lost_message": ("lost_confirmed", 1),
           "replicated_gb": ("bytes_replicated", 10**9)}  # fmt: skip
-"""The measure of trials (`hawb.study.trial_record`) that each price is for, and how much of it has that price."""
+"""The measure of trials (`hawb.study.trial_record`) for each price, and the amount of it that has that price."""
 
 
 def with_price(trials: DataFrame, study: Study, prices: Prices) -> DataFrame:
-    """The trials of a study with `price_per_year`, in the currency of the prices: the nodes of a trial's cluster for
-    twelve months, and the trial's losses and outages as often as its horizon goes into 365 days."""
+    """Return the trials of a study with `price_per_year`, in the currency of the prices.
+
+    It is the price of the nodes of a trial's cluster for twelve months, and of the trial's losses and outages, scaled
+    from the horizon to 365 days.
+    """
     nodes = ((sql.lit(name), sql.lit(design.nodes)) for name, design in study.designs.items())
     cluster = sql.create_map(*chain(*nodes))[sql.col(DESIGN)] * (MONTHS_IN_A_YEAR * prices.node_month)
     came = sum(sql.col(measure) * (getattr(prices, name) / each) for name, (measure, each) in PRICED.items())

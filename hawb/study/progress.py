@@ -1,7 +1,7 @@
-"""The progress of a study on Spark: trials done, their rate, the time left, and tasks that were tried again.
+"""The progress of a study on Spark: trials done, their rate, the time left, and tasks that were retried.
 
-A stream tells with each batch what is written. Spark's status tracker tells which share of the tasks of the batch under
-way is done; a Connect client has no tracker, and its progress goes from batch to batch.
+A stream reports with each batch how many trials are written. Spark's status tracker has the share of the tasks of the
+current batch that is done; a Connect client has no tracker, so its progress goes from batch to batch.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from hawb.study.spark import cores, is_remote
 
 
 class Progress(Struct, frozen=True):
-    """Trials done out of all, how many of them in this run, how long it has run, how many tasks died and were tried
-    again, and whether it waits for another run in its folder."""
+    """The progress of a run.
+
+    It has the trials done out of all, how many of them this run played, how long it has run, how many tasks died and
+    were retried, and whether the run waits for another run in its folder.
+    """
 
     done: int
     total: int
@@ -33,23 +36,23 @@ class Progress(Struct, frozen=True):
 
     @property
     def rate(self) -> float:
-        """Trials a second in this run."""
+        """Return the trials a second in this run."""
         return self.played / self.elapsed_s if self.elapsed_s else 0.0
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until the end at this rate; None before the first trials."""
+        """Return the seconds until the end at this rate; None before the first trials."""
         return (self.total - self.done) / self.rate if self.played else None
 
 
 MOST_NAMED = 8
-"""So many cells are named of a batch."""
+"""The most cells that a batch's name has."""
 
 Tell = Callable[[Progress], object]
 
 
 class Watch:
-    """Watches the streams of a study on their way to its last trial, and tells the progress."""
+    """Watch the streams of a study up to its last trial, and report the progress."""
 
     def __init__(self, spark: SparkSession, cells: Sequence[Cell], costs: Costs, trials: int, tell: Tell) -> None:
         self.spark, self.cells, self.costs, self.trials, self.tell = spark, cells, costs, trials, tell
@@ -59,18 +62,18 @@ class Watch:
         self.failed: dict[int, int] = {}
 
     def begins(self, written: Mapping[str, int]) -> None:
-        """Notes how many trials of each cell, by its place, are there before anything is played."""
+        """Record how many trials of each cell, by its place, exist before any are played."""
         self.written = dict(written)
         self.before = self.done = self._all(self.written)
         self.report()
 
     def report(self, waits: bool = False) -> None:
-        """Tells the progress."""
+        """Report the progress."""
         elapsed_s = time.monotonic() - self.began
         self.tell(Progress(self.done, self.total, self.done - self.before, elapsed_s, sum(self.failed.values()), waits))
 
     def look(self, query: StreamingQuery, trials: int) -> None:
-        """Looks at a stream that goes up to so many trials of each cell, and tells the progress."""
+        """Check a stream that goes up to `trials` trials of each cell, and report the progress."""
         if last := query.lastProgress:
             self.written |= counts(msgspec.json.decode(last["sources"][0]["endOffset"]))
         now = self._all(self.written)
@@ -81,14 +84,14 @@ class Watch:
 
     @property
     def called(self) -> str:
-        """What the batches of a stream are called: the study, and the cells that lack trials."""
+        """Return the name of a stream's batches: the study, and the cells that lack trials."""
         left = [cell for cell in self.cells if self.written.get(cell.place, 0) < self.trials]
         names = [f"{cell.design} in {cell.environment}" for cell in left]
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         return f"{self.cells[0].label}: {', '.join(names[:MOST_NAMED])}{more}"
 
     def ends(self, trials: int) -> None:
-        """Notes that there are so many trials of each cell now, and tells the progress."""
+        """Record that each cell has `trials` trials now, and report the progress."""
         self.done = max(self.done, trials * len(self.cells))
         self.report()
 
@@ -96,7 +99,7 @@ class Watch:
         return sum(min(self.trials, offset.get(cell.place, 0)) for cell in self.cells)
 
     def _part_done(self, job: str) -> float:
-        """The part of a group's jobs under way that is done; notes how many of their tasks were tried again."""
+        """Return the share of a group's current jobs that is done. Record how many of their tasks were retried."""
         tracker = self.spark.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(job)]
         stages = [tracker.getStageInfo(stage) for one in jobs if one for stage in one.stageIds]

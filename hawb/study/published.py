@@ -1,4 +1,7 @@
-"""Published measurements: the tables in `data/published/`, each with its source, date, workload and how it was read."""
+"""Published measurements: the tables in `data/published/`.
+
+Each has its source, date, workload and method of reading.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ Row = dict[str, str | int | float | None]
 
 
 class Table(Struct, frozen=True, forbid_unknown_fields=True):
-    """One table. `columns` says what each column means, units last in its name; every row has all of them, with None
-    where the source does not tell."""
+    """A table. `columns` has the meaning of each column, units last in its name.
+
+    Every row has all columns, with None where the source has no value.
+    """
 
     what: str
     source: str
@@ -33,13 +38,13 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def table(name: str, folder: Path | None = None) -> Table:
-    """The table `NAME.yaml` of `folder` (by default `data/published` of the checkout).
+    """Return the table `NAME.yaml` of `folder` (by default `data/published` of the checkout).
 
-    Raises FileNotFoundError without such a file, and msgspec.ValidationError where it is no table.
+    Raise FileNotFoundError without such a file, and msgspec.ValidationError for a file that is no table.
     """
     return yaml.decode(((folder or published_folder()) / f"{name}.yaml").read_bytes(), type=Table)
 
 
 def published_folder() -> Path:
-    """`data/published` of the checkout (`hawb.scenario.checkout`); raises FileNotFoundError where there is none."""
+    """Return `data/published` of the checkout (`hawb.scenario.checkout`). Raise FileNotFoundError outside of one."""
     return data_folder_for("data/published") / "published"

@@ -1,10 +1,9 @@
-"""Quantiles of what trials had, and the share of trials that are above an objective, each with its interval of 95 %.
+"""Quantiles of a measure over trials, and the share of trials above an objective, each with its 95 % interval.
 
-Of a quantile p of n trials the ends are the values at the ranks p·n ± z·√(p(1 - p)·n): it is where an interval for the
-share of trials up to there would hold p (G. J. Hahn and W. Q. Meeker, "Statistical Intervals", 1991, section 5.2). An
-end beyond the least or the largest trial is not known. Spark finds ranks in one pass, to within 1 in `ACCURACY`.
-
-Trials that are weighted (`failure_biasing`) have no quantiles here.
+Of a quantile p of n trials the ends are the values at the ranks p·n ± z·√(p(1 - p)·n): the values for which an interval
+for the share of trials up to there would hold p (G. J. Hahn and W. Q. Meeker, "Statistical Intervals", 1991, section
+5.2). An end beyond the least or the largest trial is not known. Spark finds ranks in one pass, to within 1 in
+`ACCURACY`. Trials that are weighted (`failure_biasing`) have no quantiles here.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hawb.study.trial_record import WEIGHT
 
 ACCURACY = 100_000
 STEPS = 100
-"""How many steps an empirical distribution has, and how many more in its last hundredth."""
+"""The number of steps of an empirical distribution, and of further ones in its last hundredth."""
 
 Row = Mapping[str, Any]
 
@@ -29,8 +28,11 @@ Row = Mapping[str, Any]
 def with_quantiles(
     rows: Iterable[Row], trials: DataFrame, measures: Iterable[str], objectives: Mapping[str, float]
 ) -> list[dict[str, Any]]:
-    """Return estimates of trials with `p50`, `p90`, `p99` and their ends, for some measures; where a measure has an
-    objective also `objective`, and `above`, the share of trials above it. In one pass over the trials."""
+    """Return estimates of trials with `p50`, `p90`, `p99` and their ends, for some measures.
+
+    It takes one pass over the trials. A measure with an objective also has `objective`, and `above`, the share of
+    trials above it, with its ends.
+    """
     rows, measures = [dict(row) for row in rows], [*dict.fromkeys((*measures, *objectives))]
     counts = {row["trials"] for row in rows}
     asked = {count: [fraction for each in QUANTILES.values() for fraction in ranks(each, count)] for count in counts}
@@ -51,8 +53,11 @@ def with_quantiles(
 
 
 def spread(trials: DataFrame, measure: str, environment: str) -> dict[str, list[tuple[float, float]]]:
-    """Return for each design in an environment the values of a measure, the smallest first, each with the share of
-    trials that have more, at `STEPS` ranks and at the last hundredth of them: an empirical distribution."""
+    """Return the empirical distribution of a measure for each design in an environment.
+
+    It has values, the smallest first, each with the share of trials above it, at `STEPS` ranks and at the last
+    hundredth of them.
+    """
     shares = sorted({*(1 - step / STEPS for step in range(STEPS + 1)), *(step / STEPS / 100 for step in range(STEPS))})
     fractions = [1 - share for share in reversed(shares)]
     values = sql.percentile_approx(sql.col(measure).cast("double"), fractions, ACCURACY).alias("spread")
@@ -61,8 +66,10 @@ def spread(trials: DataFrame, measure: str, environment: str) -> dict[str, list[
 
 
 def ranks(share: float, trials: int) -> tuple[float, float, float]:
-    """Return at which share of the trials, in their order, a quantile stands, and the ends of its interval; those
-    outside 0 to 1 are beyond all trials."""
+    """Return the rank of a quantile as a share of the trials, and the ends of its interval.
+
+    Ends outside 0 to 1 are beyond all trials.
+    """
     half = NORMAL * sqrt(share * (1 - share) / trials)
     return share, share - half, share + half
 

@@ -1,8 +1,8 @@
-"""A question as its file holds it: designs × environments × trials × horizon.
+"""A question as its file has it: designs × environments × trials × horizon.
 
-`sources` says where numbers come from: its keys are paths into the file, `environments.cloud.traffic`, and each stands
-for all below it that has no key of its own. A source is an address with what was read there, or begins with `assumed`,
-or with `measured` where a file of one's own numbers has been laid over (`hawb.study.numbers`).
+`sources` has the sources of numbers: its keys are paths into the file, `environments.cloud.traffic`, and each covers
+all below it that has no key of its own. A source is an address with the content read there, or begins with `assumed`,
+or with `measured` where a file of own numbers was laid over (`hawb.study.numbers`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ NotNegative = Annotated[float, Meta(ge=0, le=1e12, description="a number from 0 
 
 
 class Precision(Part, frozen=True, kw_only=True):
-    """How precise an answer has to be: trials are played until in every cell half the width of the 95 % interval of a
-    measure's mean (`hawb.study.trial_record`) is at most `relative` of the mean, or at most `absolute`, and enough
-    trials had any (`hawb.study.intervals.LEAST_EVENTS`). `downtime_s` is another name of `publish_down_s`."""
+    """The precision that an answer needs.
+
+    Trials are played until in every cell half the width of the 95 % interval of a measure's mean
+    (`hawb.study.trial_record`) is at most `relative` of the mean, or at most `absolute`, and enough trials had any
+    (`hawb.study.intervals.LEAST_EVENTS`). `downtime_s` is another name of `publish_down_s`.
+    """
 
     measure: str
     relative: Annotated[float, Meta(gt=0, le=1, description="a share, a number above 0, up to 1")] | None = None
@@ -46,7 +49,7 @@ class Precision(Part, frozen=True, kw_only=True):
 
     @property
     def column(self) -> str:
-        """The measure under the name that it has in the table of trials."""
+        """Return the measure's name in the table of trials."""
         return column_of(self.measure)
 
 
@@ -56,7 +59,7 @@ def column_of(measure: str) -> str:
 
 
 def in_columns(numbers: Mapping[str, float]) -> dict[str, float]:
-    """Return numbers by measure, under the names that measures have in the table of trials."""
+    """Return numbers by measure, with the measures' names in the table of trials."""
     return {column_of(measure): value for measure, value in numbers.items()}
 
 
@@ -67,11 +70,12 @@ def check_measure(place: str, measure: str) -> None:
 
 
 class Study(Part, frozen=True, kw_only=True):
-    """A whole file; `study` is its title. Every design meets every environment in `trials` trials, each a cluster that
-    is watched for `horizon_days`. With a `precision` there may be fewer, and `trials` is the most.
+    """A whole file; `study` is its title.
 
-    `least_differences` say by how much of a measure two designs have to differ for it to matter, `objectives` what a
-    trial should not exceed."""
+    Every design is combined with every environment in `trials` trials, each a cluster over `horizon_days`. With a
+    `precision` there may be fewer, and `trials` is the most. `least_differences` are the smallest differences between
+    designs that matter, by measure, and `objectives` the largest acceptable values of a trial.
+    """
 
     study: Name
     seed: Seed = 0
@@ -102,13 +106,16 @@ class Study(Part, frozen=True, kw_only=True):
 
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:
-        """The pairs of design and environment, in the order of the file."""
+        """Return the pairs of design and environment, in the order of the file."""
         return tuple((design, environment) for design in self.designs for environment in self.environments)
 
     @property
     def split_brains(self) -> frozenset[tuple[str, str]]:
-        """The pairs of design and environment in which two sides of a partition may both confirm messages, of which one
-        side's are thrown away. A trial has one publisher and one consumer, on one side, so it counts none of that."""
+        """Return the pairs of design and environment in which two partitions may both confirm messages.
+
+        RabbitMQ discards one partition's messages then. A trial has one publisher and one consumer, in one partition,
+        so it counts none of that.
+        """
         return frozenset(
             (name, place) for name, place in self.cells
             if self.environments[place].partitions and self.designs[name].may_split
@@ -116,16 +123,16 @@ class Study(Part, frozen=True, kw_only=True):
 
     @property
     def cluster_years(self) -> float:
-        """How long all clusters together are watched."""
+        """Return the total time of all clusters, in years."""
         return len(self.cells) * self.trials * self.horizon_days / DAYS_IN_A_YEAR
 
     def source_of(self, path: str) -> str | None:
-        """The source of the number at a path; None if `sources` has none for it."""
+        """Return the source of the number at a path; None if `sources` has none for it."""
         return source_of(self.sources, path)
 
 
 def source_of(sources: Mapping[str, str], path: str) -> str | None:
-    """The source of the nearest place at or above a path; None if there is none."""
+    """Return the source of the nearest place at or above a path; None if there is none."""
     parts = path.split(".")
     above = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
     return next((sources[place] for place in above if place in sources), None)

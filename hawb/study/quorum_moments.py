@@ -1,4 +1,4 @@
-"""An engine's moment with a quorum queue as the whole numbers of a search (`quorum_search_state`)."""
+"""Convert an engine's moment with a quorum queue to the whole numbers of a search (`quorum_search_state`)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from hawb.study.quorum_refusals import PLANNED, REFUSALS, cuts, entries, logs, m
 
 
 class OfGroup(Numbers):
-    """Writes a moment with a quorum queue."""
+    """Write a moment with a quorum queue."""
 
     kind, refusals = QUORUM_SEARCHED, REFUSALS
 
     def cuts_of(self, moment: Moment) -> list[int]:
-        """Where the queue's numbers are cut into pieces."""
+        """Return where the queue's message numbers are cut into pieces."""
         return cuts(moment)
 
     def setup(self) -> dict[str, int]:
-        """What does not change: settings, and what the group goes by."""
+        """Return the constants of a search: settings, and those of the group."""
         queue = self.now.sides[0].queues[self.name]
         limits = queue.quorum_settings.max_length, queue.quorum_settings.max_length_bytes
         self.t.notes.limited = limits != (None, None)
@@ -37,7 +37,7 @@ class OfGroup(Numbers):
         return {**super().setup(), **group(queue, self.settings), **members}
 
     def write(self) -> None:
-        """Records, the group, and what is planned and waits."""
+        """Write records, the group, planned events and waiting operations."""
         t = self.t
         for node, value in enumerate(self.now.nodes):
             if value.remembers is not None:
@@ -94,7 +94,7 @@ class OfGroup(Numbers):
             self._entry(term, first, last, says)
 
     def _begins(self, term: int, index: int, before: int) -> None:
-        """A term begins behind an entry, unless that is known."""
+        """Record that a term begins after an entry, unless that is known."""
         if self.t.terms[term % MOST_TERMS, 0] != term:
             self.t.terms[term % MOST_TERMS] = term, index, before
 
@@ -151,7 +151,7 @@ class OfGroup(Numbers):
 
 
 def words_of(message: Any) -> tuple[int, int, int, int, int]:
-    """What a message between members says, in the columns from `FIRST` on (`quorum_state.COLUMN_OF`)."""
+    """Return the content of a message between members, in the columns from `FIRST` on (`quorum_state.COLUMN_OF`)."""
     if isinstance(message, AppendEntries):
         last_term = message.entries[-1].term if message.entries else message.prev_term
         return message.prev_index, message.prev_term, message.last_index, last_term, message.leader_commit

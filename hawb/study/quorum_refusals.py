@@ -1,4 +1,4 @@
-"""Why a compiled search refuses a moment of a quorum queue, by name: then the engine searches."""
+"""The reasons why a compiled search refuses a moment of a quorum queue; then the engine searches."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from hawb.study.search_refusals import is_own, queues
 link_bit, with_node = (
     getattr(function, "py_func", function) for function in (quorum_search_state.link_bit, quorum_search_state.with_node)
 )
-"""What only compiled functions call, as Python."""
+"""Functions that only compiled functions call, as Python."""
 STANDING = "standing"
-"""What the entry says that brought what a queue holds from the start."""
+"""The command of the entry that holds the messages that a queue has from the start."""
 MORE = 200
 """More entries than a search adds to a log."""
 CHANNEL_MODE = (True, False)
-"""That of a search's channels, which confirm and have no transactions."""
+"""The mode of a search's channels: they confirm and have no transactions."""
 PLANNED: dict[type, Callable[[Any], tuple]] = {
     **{kind: search_refusals.PLANNED[kind] for kind in (
         events.ShutDown, events.Stopped, events.NodeGoneNoticed, events.BootAttempt, events.BootGivesUp,
@@ -56,41 +56,41 @@ PLANNED: dict[type, Callable[[Any], tuple]] = {
         quorum_search_state.LINKS_SUSPECTED, sum(link_bit(a, b) for a, b in event.links),
     ),
 }  # fmt: skip
-"""The events that may be planned: for each its kind and what it is about."""
+"""The events that may be planned: for each its kind and its numbers."""
 
 
 def the_group(now: State) -> Group:
-    """The one group that there is."""
+    """Return the only Raft group."""
     return next(iter(now.groups.values()))
 
 
 def logs(now: State) -> Iterator[tuple]:
-    """The entries in all logs, and on their way to them."""
+    """Yield the entries in all logs, and in messages to them."""
     yield from (member.log.runs for member in the_group(now).members.values())
     yield from (message.entries for message in messages(now) if isinstance(message, AppendEntries))
 
 
 def messages(now: State) -> Iterator[Struct]:
-    """The messages on their way between members."""
+    """Return the messages that are on their way between members."""
     planned = (entry[-1] for entry in now.agenda)
     return (event.message for event in planned if isinstance(event, raft_events.RaftArrives))
 
 
 def proposals(now: State) -> Iterator[Proposal]:
-    """What clients have asked, decided or not, as far as it waits or stands in logs."""
+    """Yield the clients' commands that wait or are in logs, committed or not."""
     yield from the_group(now).waiting
     yield from (run.command for run in chain.from_iterable(logs(now)) if isinstance(run.command, Proposal))
 
 
 def is_odd(queue: Queue) -> bool:
-    """Whether a queue is of a kind, or under settings, that a search does not play."""
+    """Return True if a search does not play a queue of this kind, or with these settings."""
     settings = queue.quorum_settings
     ages = settings.message_ttl_ms is not None or settings.expires_ms is not None
     return ages or bool(queue.consumers or queue.unacknowledged or queue.redelivered or queue.pending_settings)
 
 
 def is_near_limit(now: State) -> bool:
-    """Whether a search could publish so much that the queue gets near its limit."""
+    """Return True if a search could publish enough for the queue to get near its limit."""
     queue = next(queues(now))
     count = MOST_PIECES + runs.size(queue.content)
     sizes = [PUBLISHED_BYTES, *(batch.size_bytes for batch in queue.batches)]
@@ -98,17 +98,17 @@ def is_near_limit(now: State) -> bool:
 
 
 def plain(fifo: Fifo) -> Fifo:
-    """A state machine without what a search knows."""
+    """Return a state machine without the parts that a search knows."""
     return replace(fifo, enqueuers=(), moved=(), roomy=True, used_us=0, led_from_us=0)
 
 
 def is_clients(channel: tuple) -> bool:
-    """Whether a channel is one over which a search publishes."""
+    """Return True if a search publishes over this channel."""
     return channel[0] == "default" and channel[2] == CHANNEL_MODE
 
 
 def knows_oddly(now: State) -> bool:
-    """Whether the queue's state machine has more than publishes give it."""
+    """Return True if the queue's state machine has more than publishes cause."""
     known = [one for queue in queues(now) for one in queue.fifo.enqueuers]
     strange = any(one != Enqueuer(one.channel, from_us=one.from_us) or one.from_us > now.time_us for one in known)
     asked = [channel for channel, _ in the_group(now).asked]
@@ -117,8 +117,10 @@ def knows_oddly(now: State) -> bool:
 
 
 def is_grouped_oddly(now: State) -> bool:
-    """Return True if the group has other members than it began with, lacks one whose disk was not lost, or only disks
-    have its record."""
+    """Return True if the group has an unusual membership.
+
+    It has other members than it began with, lacks one whose disk was not lost, or only disks have its record.
+    """
     group, queue = the_group(now), next(queues(now))
     known = all(len(member.log.configurations) == 1 and member.members == queue.members
                 for member in group.members.values())  # fmt: skip
@@ -130,7 +132,10 @@ def is_grouped_oddly(now: State) -> bool:
 
 
 def may_be_cut(now: State, settings: Settings) -> bool:
-    """Whether logs have been cut, or could be: of a queue that is not empty only at a place that is known by now."""
+    """Return True if logs have been truncated, or could be.
+
+    The log of a queue that is not empty can be truncated only at an index that is known by now.
+    """
     group, queue = the_group(now), next(queues(now))
     cut = any(member.snapshot_index for member in group.members.values())
     last = max((member.last_index for member in group.members.values()), default=0)
@@ -140,14 +145,14 @@ def may_be_cut(now: State, settings: Settings) -> bool:
 
 
 def is_known_command(command: object) -> bool:
-    """Whether an entry says what a search knows."""
+    """Return True if a search knows an entry's command."""
     if isinstance(command, Proposal):
         return is_own_proposal(command)
     return command in (NOOP, STANDING)
 
 
 def is_own_proposal(asked: Proposal) -> bool:
-    """Whether something is asked as a search would ask it."""
+    """Return True if a search would propose a command like this."""
     operation = asked.operation
     if isinstance(operation, operations.NodeSuspected):
         return asked.node == NOWHERE
@@ -159,7 +164,7 @@ def is_own_proposal(asked: Proposal) -> bool:
 
 
 def waits_oddly(now: State) -> bool:
-    """Whether anything is planned or waits that a search does not know."""
+    """Return True if an event is planned, or an operation waits, that a search does not know."""
     published = [one.operation for one in now.awaiting_registration]
     published += [entry[-1] for entry in now.agenda if isinstance(entry[-1], operations.Publish)]
     waiting = any(queue.waiting for queue in queues(now)) or bool(now.waiting_changes)
@@ -169,7 +174,7 @@ def waits_oddly(now: State) -> bool:
 
 
 def is_logged_oddly(now: State) -> bool:
-    """Whether logs or messages have anything that a search does not put there."""
+    """Return True if logs or messages have content that a search does not put there."""
     commands = [run.command for run in chain.from_iterable(logs(now))]
     pieces = any(run.offset for run in chain.from_iterable(logs(now)))
     strange = any(isinstance(message, InstallSnapshot | TryBecomeLeader) for message in messages(now))
@@ -178,7 +183,7 @@ def is_logged_oddly(now: State) -> bool:
 
 
 def is_promised_oddly(now: State) -> bool:
-    """Whether channels wait for answers to more than a search would."""
+    """Return True if channels have other unconfirmed messages than a search causes."""
     several = any(len(one.shares) > 1 or one.transaction or one.publisher is not None for one in now.unconfirmed)
     shares = [share for one in now.unconfirmed for share in one.shares]
     asked = any(len(share.due_us) != 1 or share.due_us[0][0] != NOWHERE or share.answered for share in shares)
@@ -186,7 +191,10 @@ def is_promised_oddly(now: State) -> bool:
 
 
 def cuts(moment: Moment) -> list[int]:
-    """The first numbers of all pieces, and the number behind the last: no set of messages cuts one in two."""
+    """Return the first numbers of all pieces, and the number after the last.
+
+    Each set of messages consists of whole pieces.
+    """
     found = set(search_refusals.cuts(moment))
     sets = [asked.numbers for asked in proposals(moment.state)]
     for queue in queues(moment.state):
@@ -198,7 +206,7 @@ def cuts(moment: Moment) -> list[int]:
 
 
 def entries(now: State) -> dict[tuple[int, int], tuple[int, object]]:
-    """What stands in logs but for openings of terms: by term and first index the last one, and what it says."""
+    """Return the entries of logs without no-ops: by term and first index the last index, and the command."""
     found: dict[tuple[int, int], tuple[int, object]] = {}
     for run in chain.from_iterable(logs(now)):
         if run.command != NOOP:
@@ -208,7 +216,7 @@ def entries(now: State) -> dict[tuple[int, int], tuple[int, object]]:
 
 
 def is_too_much(moment: Moment) -> bool:
-    """Whether a moment has more of something than a row can hold."""
+    """Return True if a row is too small for a moment."""
     now, group = moment.state, the_group(moment.state)
     return (
         len(cuts(moment)) - 1 > MOST_GIVEN
@@ -222,7 +230,7 @@ def is_too_much(moment: Moment) -> bool:
 
 
 def terms(now: State) -> set[int]:
-    """The terms of all entries; without any the one before the first."""
+    """Return the terms of all entries; without entries the term before the first."""
     return {run.term for run in chain.from_iterable(logs(now))} or {0}
 
 
@@ -250,4 +258,4 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     "messages that wait to be confirmed": lambda moment, _: is_promised_oddly(moment.state),
     "so many pieces of messages, or so much that waits": lambda moment, _: is_too_much(moment),
 }  # fmt: skip
-"""The reasons why the compiled search refuses a moment, in the order in which they are told, and when each holds."""
+"""The reasons why the compiled search refuses a moment, in order of precedence, and their conditions."""

@@ -1,24 +1,24 @@
-"""When things fail and for how long: each by itself, or, biased, more often while others are away.
+"""Draw the times and durations of failures: each source independent, or, biased, more often while other nodes are down.
 
 Biased drawing (`hawb.study.environment.FailureBiasing`) is importance sampling. A source of failures (a node, host or
-rack) whose time to a failure has the hazard h(age) fails with `times` · h(age) instead while nodes are away, or were
+rack) whose time to a failure has the hazard h(age) fails with `times` · h(age) instead while nodes are down, or were
 `after_us` ago, and it would take down another one. A trial counts for its weight, the likelihood ratio of its failures:
-as drawn plainly by as drawn here. The factor of each source is, with H(age) the integral of its hazard,
+without biasing by with biasing. The factor of each source is, with H(age) the integral of its hazard,
 
-    times ** -(its failures meanwhile) · exp((times - 1) · (what H grew meanwhile)),
+    times ** -(its failures while biased) · exp((times - 1) · (the growth of H while biased)),
 
 exactly, for any distribution that has a hazard, because whether a source is biased depends on the past alone. Failures
-that others do not make worse are drawn plainly, so that a year of dozens of them does not wear the weight out.
+that do not worsen others are drawn without bias, so that a year of dozens of them does not degrade the weight.
 
-A factor that is too large wears it out too: a source that is biased for long without a failure makes its trial count
-ever more. So a source is no longer biased once so many failures of it are expected in the trial that all sources
-together would come to `MOST_EXPECTED`. Hence no weight is above e ** MOST_EXPECTED, however long a repair takes, and an
-estimate has a finite variance wherever it has one without biasing. The limit is there for repairs of heavy tails: if it
-were much lower, what happens beyond it would be seen too rarely for an interval to tell.
+A factor that is too large degrades the weight too: a source that is biased for long without a failure gives its trial
+an ever larger weight. So a source is no longer biased once so many failures of it are expected in the trial that all
+sources together would reach `MOST_EXPECTED`. Hence no weight is above e ** MOST_EXPECTED, however long a repair takes,
+and an estimate has a finite variance wherever it has one without biasing. The limit is for repairs of heavy tails: with
+a much lower limit, trials would show events beyond it too rarely for an interval to be right.
 
 Sources: failure biasing is E. E. Lewis and F. Böhm's ("Monte Carlo simulation of Markov unreliability models", 1984);
 by hazards, for other distributions than the exponential: V. F. Nicola, M. K. Nakayama, P. Heidelberger and A. Goyal,
-"Fast simulation of highly dependable systems with general failure and repair processes", 1993. The limit is our own.
+"Fast simulation of highly dependable systems with general failure and repair processes", 1993. The limit is hawb's own.
 """
 
 from __future__ import annotations
@@ -29,43 +29,49 @@ from hawb.study.compiled import compiled, with_arrays
 from hawb.study.draws import exponential, hazard, length_us, logarithm, uniform
 
 UNTIL, HOW, DISK, LASTS = range(4)
-"""What is drawn for each failure: when, how, whether the disk is lost, how long it lasts."""
+"""The draws of each failure: its time, its kind, whether the disk is lost, its duration."""
 
 MOST_EXPECTED = 6.0
-"""How many biased failures are expected in a trial at most."""
+"""The most biased failures that are expected in a trial."""
 
 SINCE, END, FROM, DUE, FAILURE, RUNS_OUT = range(6)
-"""A biased source's clock: up since, down until, counted up to, when its next event is due, the number of its next
-failure, and whether that event only ends the biasing."""
+"""The columns of a biased source's clock.
+
+They are: up since, down until, counted up to, time of its next event, number of its next failure, and whether that
+event only ends the biasing.
+"""
 
 GOAL, SPENT, LEFT, FACTOR, LOGARITHM = range(5)
-"""A biased source's share: the hazard at which it fails and the hazard so far, how much hazard may still be biased, how
-many times as often it fails now, and the logarithm of its likelihood ratio."""
+"""The columns of a biased source's share.
+
+They are: the hazard at which it fails, the hazard so far, the hazard that may still be biased, the current factor of
+its failure rate, and the logarithm of its likelihood ratio.
+"""
 
 
 @with_arrays
 def drawn_as(source, failure):
-    """The number that keys the draws of a source's failure."""
+    """Return the number that keys the draws of a source's failure."""
     return source.unit << 26 | failure << 2
 
 
 @with_arrays
 def until_us(source, seed, trial, failure):
-    """How long a source is up until a failure."""
+    """Return the time for which a source is up until a failure."""
     u = uniform(seed, source.purpose, trial, drawn_as(source, failure) | UNTIL)
     return length_us(source.every_kind, source.every_us, source.every_shape, u)
 
 
 @with_arrays
 def lasts_us(source, seed, trial, failure):
-    """How long a failure lasts."""
+    """Return the duration of a failure."""
     u = uniform(seed, source.purpose, trial, drawn_as(source, failure) | LASTS)
     return length_us(source.lasts_kind, source.lasts_us, source.lasts_shape, u)
 
 
 @compiled
 def weights(table, seed, first, count, horizon_us):
-    """The weights of `count` trials from number `first` on."""
+    """Return the weights of `count` trials from number `first` on."""
     found = np.empty(count)
     for k in range(count):
         found[k] = exponential(biased(table, seed, first + k, horizon_us)[2])
@@ -74,8 +80,10 @@ def weights(table, seed, first, count, horizon_us):
 
 @with_arrays
 def biased(table, seed, trial, horizon_us):
-    """(failures, how many, logarithm of the likelihood ratio) of the sources that are biased, a row each failure:
-    (begin_us, end_us, source, number of the failure)."""
+    """Return the failures of the biased sources, their number, and the logarithm of the likelihood ratio.
+
+    A failure is a row (begin_us, end_us, source, number of the failure).
+    """
     failures, count, now_us = np.empty((64, 4), np.int64), 0, 0
     clocks, shares = np.zeros((len(table), 6), np.int64), np.zeros((len(table), 5))
     sources = [source for source in range(len(table)) if table[source].times > 0]
@@ -102,7 +110,7 @@ def biased(table, seed, trial, horizon_us):
 
 @with_arrays
 def happen(source, clock, share, seed, trial, now_us):
-    """Lets a source's due event happen; returns whether it is a failure."""
+    """Process a source's due event. Return True if it is a failure."""
     if clock[END] == now_us:
         renew(source, clock, share, seed, trial, now_us)
         return False
@@ -118,7 +126,7 @@ def happen(source, clock, share, seed, trial, now_us):
 
 @with_arrays
 def ratio(table, sources, clocks, shares, horizon_us):
-    """The logarithm of the likelihood ratio at the horizon."""
+    """Return the logarithm of the likelihood ratio at the horizon."""
     total = 0.0
     for source in sources:
         if clocks[source, END] <= horizon_us:
@@ -129,7 +137,7 @@ def ratio(table, sources, clocks, shares, horizon_us):
 
 @with_arrays
 def renew(source, clock, share, seed, trial, now_us):
-    """Puts a source up, as good as new."""
+    """Put a source up, as good as new."""
     u = uniform(seed, source.purpose, trial, drawn_as(source, clock[FAILURE]) | UNTIL)
     clock[SINCE] = clock[FROM] = now_us
     share[GOAL], share[SPENT], share[FACTOR] = -logarithm(u), 0.0, 0.0
@@ -137,7 +145,7 @@ def renew(source, clock, share, seed, trial, now_us):
 
 @with_arrays
 def gone(table, sources, clocks, now_us):
-    """The nodes that are away, or were until not long ago."""
+    """Return the nodes that are down, or were less than `after_us` ago, as bits."""
     away = 0
     for source in sources:
         if clocks[source, END] and now_us < clocks[source, END] + table[source].after_us:
@@ -147,7 +155,7 @@ def gone(table, sources, clocks, now_us):
 
 @with_arrays
 def aim(source, clock, share, away, now_us):
-    """Sets how often a source that is up fails from now on, and hence when."""
+    """Set the failure rate of a source that is up from now on, and the time of its next event."""
     if clock[END] > now_us:
         return
     is_worse = away != 0 and source.nodes & ~away != 0
@@ -167,7 +175,7 @@ def aim(source, clock, share, away, now_us):
 
 @with_arrays
 def count_time(source, clock, share, now_us):
-    """Counts the time that has passed for a source."""
+    """Account for the time that has passed for a source."""
     passed = aged(source, now_us - clock[SINCE]) - aged(source, clock[FROM] - clock[SINCE])
     if share[FACTOR] > 1:
         share[LOGARITHM] += (share[FACTOR] - 1) * passed
@@ -178,13 +186,13 @@ def count_time(source, clock, share, now_us):
 
 @with_arrays
 def aged(source, age_us):
-    """A source's cumulative hazard at an age."""
+    """Return a source's cumulative hazard at an age."""
     return hazard(source.every_kind, source.every_us, source.every_shape, age_us)
 
 
 @with_arrays
 def next_us(table, sources, clocks, now_us):
-    """When the next event is due, or nodes have been back for long enough."""
+    """Return the time of the next event, or at which nodes have been back for long enough."""
     found = clocks[sources[0], DUE] if len(sources) else np.int64(1 << 62)
     for source in sources:
         found = min(found, clocks[source, DUE])

@@ -1,13 +1,15 @@
-"""Repairs that a person makes while the engine plays a trial.
+"""Manual repairs while the engine plays a trial.
 
-* A node whose disk was lost comes back as another: those that run forget it (`rabbitmqctl forget_cluster_node`), it
-  joins them (`join_cluster`), and a quorum queue whose member the disk had gets one there again (`rabbitmq-queues
+* A node whose disk was lost comes back as a new one: the running nodes forget it (`rabbitmqctl forget_cluster_node`),
+  it joins them (`join_cluster`), and a quorum queue that had a member there gets one again (`rabbitmq-queues
   add_member`). A cluster of one node begins anew (`reset`).
 * Where no node runs, since all wait for one without its disk, the first node that still has its disk is made to boot
-  (`force_boot`), once nothing keeps down any node with a disk. A cluster of which no disk is left stays down.
-* Sides that are left when all links work again become one by hand where no handling does it: the nodes on other sides
-  than the first running node's are stopped, and started again (guide "Clustering and Network Partitions", #recovering).
-* A queue that is gone, as one without mirrors goes with its node, is declared again by its clients.
+  (`force_boot`), once no failure or planned work keeps down any node with a disk. A cluster without any disk stays
+  down.
+* Partitions that remain after all links work again are merged by hand unless partition handling does it: the nodes in
+  other partitions than the first running node's are stopped, and started again (guide "Clustering and Network
+  Partitions", #recovering).
+* A queue that is gone, such as one without mirrors whose node is gone, is declared again by its clients.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ class Mended(Operated, Protocol):
     """A cluster that is repaired while it is played."""
 
     def idle(self) -> list[int]:
-        """The nodes that are down though nothing keeps them down."""
+        """Return the nodes that are down while no failure or planned work keeps them down."""
 
     def kept_down(self) -> set[int]:
-        """The nodes that something keeps down."""
+        """Return the nodes that a failure or planned work keeps down."""
 
 
 class Repairs:
@@ -39,11 +41,11 @@ class Repairs:
         self._without_member: set[int] = set()
 
     def left(self, turn: Turn) -> bool:
-        """Whether anything has to be repaired, apart from nodes without their disks that are down."""
+        """Return True if a repair is left, other than nodes without their disks that are down."""
         return bool(self._without_member or self._parted(turn) or (self._is_gone(turn)))
 
     def do_next(self, played: Mended) -> None:
-        """Makes the next repair that is possible now."""
+        """Make the next repair that is possible now."""
         turn = played.turn
         for node in played.idle():
             if turn.nodes[node].virgin:
@@ -56,7 +58,7 @@ class Repairs:
         self._add_members(played)
 
     def _replace(self, played: Mended, node: int) -> None:
-        """Lets the others forget a node without its disk, and the node join as a new one."""
+        """Make the running nodes forget a node without its disk, and the node join as a new one."""
         turn, (name,) = played.turn, played.names([node])
         if len(turn.nodes) == 1:
             played.do(Reset(name))
@@ -87,14 +89,14 @@ class Repairs:
                     played.do(AddMember(QUEUE, *played.names([node])))
 
     def _parted(self, turn: Turn) -> list[int]:
-        """The running nodes that a person restarts so that there is one side again."""
+        """Return the running nodes that a person restarts to leave one partition."""
         if len(turn.sides) == 1 or turn.cuts or turn.settings.partition_handling.heals:
             return []
         shown = turn.nodes[turn.first_running()].side
         return [node for node, value in enumerate(turn.nodes) if value.status == RUNNING and value.side != shown]
 
     def _is_gone(self, turn: Turn) -> bool:
-        """Whether a node runs, and the first that does knows of no queue."""
+        """Return True if a node runs, and the first running one has no record of the queue."""
         if all(side.queues for side in turn.sides.values()):
             return False
         first = turn.first_running()
@@ -106,5 +108,5 @@ class Repairs:
 
 
 def _is_missed(node: Node) -> bool:
-    """Whether the others still count a node without its disk as a member."""
+    """Return True if other nodes still count a node without its disk as a member."""
     return node.virgin and node.member

@@ -1,11 +1,12 @@
-"""What each number of replicas costs and brings for one's own queues: 1 to 7, mirrored and quorum, side by side.
+"""Compare the costs and benefits of 1 to 7 replicas for a user's own queues, mirrored and quorum.
 
-Each column has a source of its own: the rules for tolerated failures; `hawb.rules.quorum_costs` for disk and memory;
-the engine, which plays a queue with so many replicas, for bytes on the network; the model of published figures for
-messages a second; and a small study, played here and now, for loss and time out of use: by the kernel, or in fewer
-trials by the engine where the kernel refuses. None means that no source can say, and nothing is filled in. One's own
-numbers are laid over that study as over any; if they have draws, what the kernel plays is played in these too, and
-intervals take in how well the rates are known (`hawb.study.own_draws`).
+Each column has its own source: the rules for tolerated failures; `hawb.rules.quorum_costs` for disk and memory; the
+engine, which plays a queue with each number of replicas, for bytes on the network; the model of published figures for
+messages a second; and a small study, played now, for loss and outage time: by the kernel, or in fewer trials by the
+engine where the kernel refuses. None means that no source has the value; no value is guessed.
+
+Own numbers are laid over that study as over any. If they have draws, the trials of the kernel are played in these too,
+and intervals include the uncertainty of the rates (`hawb.study.own_draws`).
 """
 
 from __future__ import annotations
@@ -51,8 +52,11 @@ FEW, ONE_IN = 20, 50
 """The engine, some thousand times as slow as the kernel, plays one in `ONE_IN` of the trials, but at least `FEW`."""
 
 PUBLISHED_PER_S, CONSUMED_PER_S = 50, 200
-"""Assumed beside `hawb.study.assumed.FAILING`: steady traffic with consumers that keep up. Losses of power, lost disks
-and partitions, which `data/studies/replicas.yaml` has, are left out: a table is to be there in a minute."""
+"""Assumed beside `hawb.study.assumed.FAILING`: steady traffic with consumers that keep up.
+
+Losses of power, lost disks and partitions, which `data/studies/replicas.yaml` has, are left out: the table has to be
+ready in a minute.
+"""
 
 AROUND = "assumed"
 
@@ -60,8 +64,10 @@ PUBLISHED = 100
 
 
 class Down(Struct, frozen=True):
-    """How long the queue was out of use in a trial, in seconds of the horizon: the mean, from and to (None of few
-    trials), and the longest."""
+    """The time that the queue was unusable in a trial, in seconds of the horizon.
+
+    It has the mean with its interval (None with few trials), and the longest.
+    """
 
     mean_s: float
     low_s: float | None
@@ -70,9 +76,11 @@ class Down(Struct, frozen=True):
 
 
 class Played(Struct, frozen=True):
-    """The results of one design's trials: in how many confirmed messages were lost, and how long the queue was out of
-    use. `refused` is why the engine played them and not the kernel; `open_share` is how far the share of those with a
-    loss may be off because rates are not known better, which `down` has in its interval."""
+    """The results of one design's trials: how many lost confirmed messages, and how long the queue was unusable.
+
+    `refused` is the reason why the engine played them and not the kernel. `open_share` is the uncertainty from the
+    rates of the share of trials with a loss; the interval of `down` includes its own.
+    """
 
     lost: Share
     down: Down
@@ -81,15 +89,18 @@ class Played(Struct, frozen=True):
 
     @property
     def share_interval(self) -> tuple[float, float]:
-        """The ends of the 95 % interval for the share of trials with a loss."""
+        """Return the ends of the 95 % interval for the share of trials with a loss."""
         low, high = reaching(self.lost.some / self.lost.trials, *self.lost.interval, self.open_share)
         return max(0.0, low), min(1.0, high)
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """A type and number of replicas. `tolerated` failures leave the queue in use; of a mirrored queue only while its
-    mirrors are synchronised. Bytes are those of all replicas of all queues together, `network` how often the bytes of
-    a message cross the network. None where no source can say."""
+    """A type and number of replicas.
+
+    The queue stays usable after `tolerated` failures; a mirrored queue only while its mirrors are synchronised. Bytes
+    are those of all replicas of all queues together, `network` is how often the bytes of a message cross the network.
+    None means that no source has the value.
+    """
 
     queue_type: str
     replicas: int
@@ -102,9 +113,11 @@ class Cell(Struct, frozen=True, kw_only=True):
 
 
 class Advice(Struct, frozen=True):
-    """The advice for a queue: how many replicas it has (None: not told), how many are recommended and as which type,
-    and what keeps it from being a quorum queue. `online` are the replicas that run (None: not told); `declared` is how
-    many a declaration gives a stream (None: one on each node)."""
+    """The advice for a queue: its number of replicas, the recommended number and type, and obstacles to a quorum queue.
+
+    `has` and `online` (the replicas that run) are None if not known. `declared` is the number of members that a
+    declaration gives a stream (None: one on each node).
+    """
 
     queue: Queue
     has: int | None
@@ -116,8 +129,11 @@ class Advice(Struct, frozen=True):
 
     @property
     def survives(self) -> int | None:
-        """How many nodes more the queue can lose and stay in use: of a mirrored one all replicas but one, while they
-        are synchronised; of a group those that run beyond a majority of its members. None where no file tells."""
+        """Return how many more nodes the queue can lose and stay usable; None if no file has its replicas.
+
+        For a mirrored queue it is all replicas but one, while they are synchronised; for a group the running members
+        beyond a majority.
+        """
         if self.has is None:
             return None
         if self.queue.type == "classic":
@@ -126,9 +142,11 @@ class Advice(Struct, frozen=True):
 
 
 class WhatIf(Struct, frozen=True, kw_only=True):
-    """The whole answer: the queues that it is about, how deep they are and how large their messages, the cells, and how
-    many members are recommended for so many failures. `nodes` is None where no file tells; `notes` are what else the
-    files do not tell; `own` are the numbers that were laid over the trials, `before` is how the cluster stands."""
+    """The whole answer: the queues, their depth and message size, the cells, and the recommended number of members.
+
+    `nodes` is None if not known; `notes` name other facts that the files lack; `own` are the numbers that were laid
+    over the trials; `before` is the state of the cluster.
+    """
 
     profile: Profile
     nodes: int | None
@@ -152,8 +170,11 @@ def what_if(
     inventory: Inventory, matrix: Mapping[str, Feature], failures: int = 1, trials: int = TRIALS, seed: int = 0,
     watch: Callable[[int], None] = lambda _: None, own: Numbers | None = None, before: Beforehand = NOTHING_BEFORE,
 ) -> WhatIf:  # fmt: skip
-    """The answer for a cluster; `matrix` says what keeps a queue from being a quorum queue, `watch` is told how many
-    cells are done, and `own` numbers are laid over what is played. Raises ScenarioRefused where these make no study."""
+    """Return the answer for a cluster. Raise ScenarioRefused if `own` makes no study.
+
+    `matrix` has the obstacles to quorum queues, `watch` is called with the number of cells done, and `own` numbers are
+    laid over the study that is played.
+    """
     queues = _asked_about(inventory)
     messages = sum(queue.facts.messages or 0 for queue in queues)
     size_bytes, assumed = _size(queues)
@@ -174,7 +195,7 @@ def what_if(
 
 
 def _on_numbers(asked: Study | None, own: Numbers | None) -> list[str]:
-    """What is said of numbers that are laid over nothing here."""
+    """Return notes on own numbers that replace nothing here."""
     if own is None:
         return []
     if asked is None:
@@ -184,7 +205,7 @@ def _on_numbers(asked: Study | None, own: Numbers | None) -> list[str]:
 
 
 def _on_streams(inventory: Inventory) -> list[str]:
-    """What is said of streams, which no figure is about: how many replicas they have, if the files tell."""
+    """Return notes on streams, which the figures leave out, with their number of replicas if known."""
     told = [queue for queue in inventory.queues if queue.type == "stream"]
     if not told:
         return []
@@ -195,8 +216,11 @@ def _on_streams(inventory: Inventory) -> list[str]:
 
 
 def study(inventory: Inventory, trials: int = TRIALS, seed: int = 0) -> Study | None:
-    """The small study that is played, under the same failures by trial for every design; None for no trials or queues,
-    and where the network cannot carry the published messages to seven replicas: the study would only see it full."""
+    """Return the small study to play, with the same failures by trial for every design, or None.
+
+    It is None without trials or queues, and if the network cannot carry the published messages to seven replicas: the
+    study would only show a saturated network.
+    """
     queues = _asked_about(inventory)
     size_bytes, _ = _size(queues)
     if trials == 0 or not queues or PUBLISHED_PER_S * size_bytes * MOST >= NETWORK_BYTES_PER_S:
@@ -219,8 +243,11 @@ def _name(queue_type: str, replicas: int) -> str:
 def _advice(
     inventory: Inventory, matrix: Mapping[str, Feature], failures: int, nodes: int | None
 ) -> Iterator[Advice]:
-    """For each queue: a quorum queue of `members_for`; one that cannot be a quorum queue is mirrored on a majority of
-    the nodes, as the guide to mirroring has it, where the release mirrors and the queue can outlive its node."""
+    """Yield the advice for each queue.
+
+    It is a quorum queue of `members_for`. A queue that cannot be a quorum queue is mirrored on a majority of the nodes,
+    as the guide to mirroring says, if the release has mirroring and the queue can outlive its node.
+    """
     for move in migrate(inventory, inventory.profile.version, matrix).moves:
         queue, facts = move.queue, move.queue.facts
         if queue.type not in TYPES or facts.exclusive:
@@ -254,7 +281,7 @@ def _online(facts: QueueFacts) -> int | None:
 
 
 def _designs(profile: Profile) -> Iterator[tuple[str, int]]:
-    """The types and numbers of replicas in a release: without mirroring a classic queue has one."""
+    """Yield the types and numbers of replicas in a release: without mirroring a classic queue has one."""
     for queue_type in TYPES:
         for replicas in REPLICAS:
             if queue_type == "quorum" or replicas == 1 or profile.mirroring:
@@ -262,7 +289,7 @@ def _designs(profile: Profile) -> Iterator[tuple[str, int]]:
 
 
 def _size(queues: Sequence[Queue]) -> tuple[int, bool]:
-    """The mean size of a message, and whether it had to be assumed."""
+    """Return the mean size of a message, and whether it is assumed."""
     told = [(queue.facts.messages, queue.facts.message_bytes) for queue in queues if queue.facts.message_bytes]
     counted = sum(messages or 0 for messages, _ in told)
     return (-(-sum(size for _, size in told) // counted), False) if counted else (ASSUMED_BYTES, True)
@@ -292,7 +319,7 @@ def _own_size(queue: Queue, size_bytes: int) -> int:
 
 
 def _memory(depths: Sequence[tuple[int, int]], replicas: int, profile: Profile) -> int:
-    """The bodies that all members hold in memory, without limits of their own."""
+    """Return the bytes of message bodies that all members hold in memory, without limits of the queue."""
     if not QUORUM_PROFILES[profile.version].keeps_bodies:
         return 0
     none = quorum_costs.NO_LIMIT
@@ -300,7 +327,7 @@ def _memory(depths: Sequence[tuple[int, int]], replicas: int, profile: Profile) 
 
 
 def _network(queue_type: str, replicas: int, size_bytes: int, profile: Profile) -> float:
-    """How often the bytes of a message that is published cross the network, as the engine counts them."""
+    """Return how often the bytes of a published message cross the network, as the engine counts them."""
     given = design(queue_type, replicas, profile)
     entry = given.queue()
     told = outcome(Run.of(_story(entry, given.policies(), size_bytes, profile)))["availability"][entry.queue]
@@ -318,20 +345,20 @@ def _story(entry: QueueEntry, policies: tuple[PolicyEntry, ...], size_bytes: int
 
 
 def design(queue_type: str, replicas: int, profile: Profile) -> Design:
-    """A queue of a type with so many replicas, on seven nodes."""
+    """Return a queue of a type with `replicas` replicas, on seven nodes."""
     mirrored = queue_type == "classic" and replicas > 1
     policy = {"ha-sync-mode": "automatic"} if mirrored else {}
     return Design(queue_type=queue_type, nodes=MOST, replicas=replicas, version=profile.version, policy=policy)
 
 
 def environment(size_bytes: int) -> Environment:
-    """The environment assumed for any cluster."""
+    """Return the environment assumed for any cluster."""
     traffic = Traffic(publish_per_s=PUBLISHED_PER_S, consume_per_s=CONSUMED_PER_S, message_size_bytes=size_bytes)
     return Environment(node_failures=FAILING, traffic=traffic)
 
 
 def _played(asked: Study, name: str, in_draws: Study | None) -> Played:
-    """A design's part of the study."""
+    """Return the results of a design in the study."""
     refused = setup.refused(asked.designs[name], asked.environments[AROUND])
     trials = min(asked.trials, max(FEW, asked.trials // ONE_IN)) if refused else asked.trials
     batch = records(asked, name, AROUND, 0, trials)
@@ -347,8 +374,7 @@ def _played(asked: Study, name: str, in_draws: Study | None) -> Played:
 
 
 def _open(in_draws: Study, name: str) -> tuple[float, float]:
-    """How far a design's seconds out of use, and its share of trials with a loss, may be off because rates are not
-    known better."""
+    """Return the uncertainty from the rates of a design's outage seconds, and of its share of trials with a loss."""
     down, share = [], []
     for environment in in_draws.environments:
         batch = records(in_draws, name, environment, 0, in_draws.trials)

@@ -1,5 +1,7 @@
-"""Why a compiled search refuses a moment of a classic queue, by name: then the engine searches
-(`hawb.study.compiled_search`)."""
+"""The reasons why a compiled search refuses a moment of a classic queue; then the engine searches.
+
+See `hawb.study.compiled_search`.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ OWN_BATCH = (search_state.PUBLISHED_BYTES, None, (), ())
 MOST_BYTES = 1 << 42
 """The most bytes: a million times as many still fit 64 bits."""
 FEW = 100
-"""With up to so many unconfirmed messages flow control is not near (`hawb.engine.clients.flow_control`)."""
+"""With up to this many unconfirmed messages flow control is not near (`hawb.engine.clients.flow_control`)."""
 PLANNED: dict[type, Callable[[Any], tuple]] = {
     events.ShutDown: lambda event: (state.SHUT_DOWN, event.node),
     events.Stopped: lambda event: (state.STOPPED, event.node, event.boot),
@@ -47,61 +49,61 @@ PLANNED: dict[type, Callable[[Any], tuple]] = {
         | bits_of(event.lacked_by) << state.LACKED_BY,
     ),
 }  # fmt: skip
-"""The events that may be planned and the operations that may wait: for each its kind and what it is about."""
+"""The events that may be planned and the operations that may wait: for each its kind and its numbers."""
 
 
 def records(now: State) -> list[Side]:
-    """The records of sides, and those that nodes remember."""
+    """Return the records of partitions, and those that nodes remember."""
     return [*now.sides, *(node.remembers for node in now.nodes if node.remembers is not None)]
 
 
 def queues(now: State) -> Iterator[Queue]:
-    """The queues in all records."""
+    """Return the queues in all records."""
     return (queue for side in records(now) for queue in side.queues.values())
 
 
 def kind_of(batch: Batch) -> tuple:
-    """What a batch must have in common with another that it continues."""
+    """Return the properties that a batch shares with one that it continues."""
     return batch.size_bytes, batch.priority, batch.deaths, batch.routing_keys
 
 
 def other_kinds(now: State) -> list[tuple]:
-    """The kinds of batches other than those that a search publishes."""
+    """Return the kinds of batches other than those that a search publishes."""
     kinds = dict.fromkeys(kind_of(batch) for queue in queues(now) for batch in queue.batches)
     return [kind for kind in kinds if kind != OWN_BATCH]
 
 
 def is_odd(queue: Queue) -> bool:
-    """Whether a queue is of a kind that a search does not play."""
+    """Return True if a search does not play a queue of this kind."""
     plain = queue.type == "classic" and queue.durable and not queue.auto_delete and queue.owner is None
     return not plain or bool(queue.arguments or queue.consumers or queue.pending)
 
 
 def has_crashed(queue: Queue) -> bool:
-    """Whether processes of a queue have crashed, or may yet."""
+    """Return True if processes of a queue have crashed, or may crash."""
     return bool(queue.crashed or queue.crashes or queue.failed or queue.mirrors_on_disk)
 
 
 def is_left_over(queue: Queue) -> bool:
-    """Whether its policy has ceased to mirror a queue that no node serves, or that still has mirrors."""
+    """Return True if the policy no longer mirrors a queue, and the queue waits for its master's node or has mirrors."""
     return not is_replicated(queue) and ((queue.awaits_master and not queue.absent) or bool(queue.mirrors))
 
 
 def is_timed(queue: Queue) -> bool:
-    """Whether a queue's messages may expire, or be too many."""
+    """Return True if a queue's messages may expire, or exceed a limit."""
     unlimited = queue.limits == NO_LIMITS == queue.limits_in_effect
     return not unlimited or any(batch.expires_us is not None or batch.flow for batch in queue.batches)
 
 
 def differ(now: State) -> bool:
-    """Whether records differ in their policies or queues."""
+    """Return True if records differ in their policies or queues."""
     kinds = {(side.policies, side.operator_policies, *((queue.name, queue.policy, queue.operator_policy)
              for queue in side.queues.values())) for side in records(now)}  # fmt: skip
     return len(kinds) != 1 or any(len(side.queues) != 1 for side in records(now))
 
 
 def is_own(operation: Struct) -> bool:
-    """Whether an operation is one that a search asks for."""
+    """Return True if a search would ask for this operation."""
     if not isinstance(operation, operations.Publish):
         return isinstance(operation, events.ManualSync)
     kind = (operation.size_bytes, operation.priority, operation.deaths, operation.routing_keys)
@@ -112,7 +114,7 @@ def is_own(operation: Struct) -> bool:
 
 
 def waits_oddly(now: State) -> bool:
-    """Whether anything is planned or waits that a search does not know."""
+    """Return True if an event is planned, or an operation waits, that a search does not know."""
     waiting = [one.operation for queue in queues(now) for one in queue.waiting]
     asked = [*waiting, *(entry[-1] for entry in now.agenda if isinstance(entry[-1], operations.Publish))]
     known = all(isinstance(one.operation, events.MirrorJoins | events.ReplicaGone) for one in now.waiting_changes)
@@ -122,7 +124,7 @@ def waits_oddly(now: State) -> bool:
 
 
 def is_promised_oddly(now: State) -> bool:
-    """Whether channels wait for answers to more than a search would."""
+    """Return True if channels have other unconfirmed messages than a search causes."""
     several = any(len(one.shares) > 1 or one.transaction or one.publisher is not None for one in now.unconfirmed)
     shares = [share for one in now.unconfirmed for share in one.shares]
     cut_off = {node for link, _ in now.cuts for node in link}
@@ -132,7 +134,7 @@ def is_promised_oddly(now: State) -> bool:
 
 
 def may_be_too_slow(now: State, settings: Settings) -> bool:
-    """Whether a batch of a synchronisation could take net_ticktime."""
+    """Return True if a batch of a synchronisation could take net_ticktime."""
     sizes = [batch.size_bytes for queue in queues(now) for batch in queue.batches]
     batch_sizes = [queue.mirroring.sync_batch_size or settings.sync_batch_size for queue in queues(now)
                    if queue.mirroring is not None]  # fmt: skip
@@ -141,7 +143,10 @@ def may_be_too_slow(now: State, settings: Settings) -> bool:
 
 
 def cuts(moment: Moment) -> list[int]:
-    """The first numbers of all pieces, and the number behind the last: no set of messages cuts one in two."""
+    """Return the first numbers of all pieces, and the number after the last.
+
+    Each set of messages consists of whole pieces.
+    """
     now = moment.state
     name = next(queues(now)).name
     account, found = moment.ledger[name], {1, now.numbers.get(name, 0) + 1}
@@ -159,7 +164,7 @@ def cuts(moment: Moment) -> list[int]:
 
 
 def is_too_much(moment: Moment) -> bool:
-    """Whether a moment has more of something than a row can hold."""
+    """Return True if a row is too small for a moment."""
     now = moment.state
     return (
         len(cuts(moment)) - 1 > MOST_GIVEN
@@ -210,4 +215,4 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     ),
     "so many pieces of messages, or so much that waits": lambda moment, _: is_too_much(moment),
 }  # fmt: skip
-"""The reasons why the compiled search refuses a moment, in the order in which they are told, and when each holds."""
+"""The reasons why the compiled search refuses a moment, in order of precedence, and their conditions."""

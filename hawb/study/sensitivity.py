@@ -1,6 +1,6 @@
-"""How the differences between designs change when one number of the study is halved or doubled.
+"""The change of differences between designs when one number of the study is halved or doubled.
 
-Each value is played with the same trial numbers, so the same failures happen at the same times unless the number moves
+Each value is played with the same trial numbers, so the same failures occur at the same times unless the number changes
 them. The result is how far the difference moves between the values, one number at a time, as in a tornado diagram. It
 does not say how likely the values are.
 """
@@ -23,22 +23,25 @@ from hawb.study.shares import cost_us
 
 FACTORS = (0.5, 1.0, 2.0)
 AT = "_at_"
-"""Stands between the name of an environment and the place of a factor."""
+"""Separates the name of an environment and the index of a factor."""
 FOLDER = "varied"
-"""The folder of its trials, in that of the study: the tables of a study hold what its file asks for alone."""
+"""The folder of its trials, in that of the study: a study's own tables hold only what its file asks for."""
 DEFAULT = "timing.election_s"
-"""The number that is varied by default: no source gives it, and each planned failover takes that long."""
+"""The number that is varied by default: no source has it, and each planned failover takes that long."""
 
 MOST_TRIALS, LEAST_TRIALS = 1_000, 2 * BATCHES
 WITHIN_S = 20.0
-"""The most that varying `DEFAULT` may cost, in seconds of one core."""
+"""The time limit for varying `DEFAULT`, in seconds of one core."""
 
 Row = Mapping[str, Any]
 
 
 def check_path(study: Study, path: str) -> None:
-    """Raise ValueError for a path at which no environment of a study has a number above 0, and ScenarioRefused where
-    half of it or twice makes no study."""
+    """Refuse a path that cannot be varied.
+
+    Raise ValueError if no environment of a study has a number above 0 there, and ScenarioRefused if half of it or twice
+    makes no study.
+    """
     if not any(value for value in values(study, path).values()):
         known = sorted({one for each in study.environments.values() for one in _numbers(each)})
         raise ValueError(f"{render(path)}: no number above 0 of an environment; there are {', '.join(known)}")
@@ -52,8 +55,10 @@ def values(study: Study, path: str) -> dict[str, float]:
 
 
 def varied(study: Study, path: str, trials: int) -> Study:
-    """Return the study in environments with each of `FACTORS` of the number at a path. Raise ScenarioRefused where one
-    makes no study."""
+    """Return the study in environments with each of `FACTORS` of the number at a path.
+
+    Raise ScenarioRefused if one makes no study.
+    """
     environments = {}
     for name, value in values(study, path).items():
         alone = replace(study, environments={name: study.environments[name]})
@@ -72,8 +77,10 @@ def cost_s(study: Study) -> float:
 
 
 def trials_for(study: Study, path: str, named: bool) -> int:
-    """Return how many trials are played at each value: fewer where they are slow; 0 where even those take longer than
-    `WITHIN_S`, unless the user named the number."""
+    """Return how many trials are played at each value: fewer where they are slow.
+
+    It is 0 if even those take longer than `WITHIN_S`, unless the user named the number.
+    """
     for trials in (MOST_TRIALS, LEAST_TRIALS):
         if cost_s(varied(study, path, trials)) <= WITHIN_S:
             return trials
@@ -81,8 +88,10 @@ def trials_for(study: Study, path: str, named: bool) -> int:
 
 
 def with_sensitivity(rows: Iterable[Row], played: Iterable[Row], study: Study, path: str) -> list[dict[str, Any]]:
-    """Return estimates with `sensitivity`: of each number that was varied its path, its values, and the differences
-    from the baseline at them."""
+    """Return estimates with `sensitivity`: each number that was varied, with its path, values and differences.
+
+    The differences are those from the baseline at each value.
+    """
     at = {(row["design"], row["environment"], row["measure"]): row["difference"] for row in played}
     given, found = values(study, path), []
     for row in rows:

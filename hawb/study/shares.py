@@ -1,11 +1,11 @@
-"""How the trials of a study are divided: into shares that Spark's tasks play, and into micro-batches of a stream.
+"""Divide the trials of a study into shares that Spark's tasks play, and into micro-batches of a stream.
 
-A share is a stretch of trials of one cell, a few seconds of work. A trial's row follows from its cell and its number
-alone, so that rows depend neither on shares nor on batches, cores or retries, bit for bit. What a trial costs differs
-some thousand times between kernel and engine; a wrong estimate of it costs time, and nothing else.
+A share is a range of trials of one cell, a few seconds of work. A trial's row depends on its cell and its number alone,
+so rows depend neither on shares nor on batches, cores or retries, bit for bit. The cost of a trial differs some
+thousand times between kernel and engine; a wrong estimate of it costs time, and nothing else.
 
 A batch is lost when the driver is killed, and a stream waits for its last task: it is as much work as every core does
-in `BATCH_S`. All cells grow together, so that each has something to show early.
+in `BATCH_S`. All cells grow together, so that each has early results.
 """
 
 from __future__ import annotations
@@ -17,26 +17,30 @@ from pyspark.sql.datasource import InputPartition
 from hawb.study.cells import Cell
 
 CLASSIC_US, PARTED_US, QUORUM_US = 27, 50, 83
-"""How long the kernel plays a year of the yardstick, in microseconds: a mirrored queue, one where links fail, a quorum
-queue."""
+"""The time that the kernel needs for a year of the yardstick, in microseconds.
+
+The values are for a mirrored queue, for one where links fail, and for a quorum queue.
+"""
 ENGINE_US = 50_000
 YEAR_DAYS = 365
 
 SHARE_S = 2.5
-"""The seconds of work in a share: a task costs some 50 ms, and at a batch's end a core waits for half a share on
-average."""
+"""The seconds of work in a share.
+
+A task costs some 50 ms, and at a batch's end a core waits for half a share on average.
+"""
 BATCH_S = 30.0
 MOST_IN_A_SHARE = 25_000
 """The most trials in a share, however short they are: some megabytes for a task."""
 
 Costs = dict[str, float]
-"""How long a trial of each cell takes, by its place, in microseconds."""
+"""The time for a trial of each cell, by its place, in microseconds."""
 Offset = dict[str, int]
-"""How many trials of each cell, by its place, a stream has come to."""
+"""The number of trials of each cell, by its place, that a stream has reached."""
 
 
 class Share(InputPartition):
-    """Trials `first` to `first + count - 1` of a cell: what one task of Spark plays."""
+    """Trials `first` to `first + count - 1` of a cell: the work of one task of Spark."""
 
     def __init__(self, cell: Cell, first: int, count: int) -> None:
         super().__init__(None)
@@ -44,8 +48,8 @@ class Share(InputPartition):
 
 
 def cost_us(cell: Cell) -> float:
-    """About how long a trial of a cell takes, in microseconds."""
-    from hawb.study.kernel import setup  # whoever is told what cells cost need not wait for numba
+    """Return about how long a trial of a cell takes, in microseconds."""
+    from hawb.study.kernel import setup  # callers that pass costs in need not wait for numba
 
     design, environment = cell.study.designs[cell.design], cell.study.environments[cell.environment]
     if setup.refused(design, environment) is not None:
@@ -58,15 +62,18 @@ def cost_us(cell: Cell) -> float:
 
 
 def costs(cells: Sequence[Cell]) -> Costs:
-    """About how long a trial of each cell takes."""
+    """Return about how long a trial of each cell takes, in microseconds."""
     return {cell.place: cost_us(cell) for cell in cells}
 
 
 def shares(
     cells: Sequence[Cell], costs: Costs, start: Mapping[str, int], end: Mapping[str, int], rows: int | None = None
 ) -> list[Share]:
-    """The trials of cells between two offsets, the dearest shares first, so that the last ones end about together. With
-    `rows` so many to a share, which is a task and a file, however long they take."""
+    """Return the trials of cells between two offsets, the most expensive shares first.
+
+    So all tasks end at about the same time. With `rows` a share, which is a task and a file, has that many trials,
+    however long they take.
+    """
     found = [(share.count * costs[cell.place], share) for cell in cells
              for share in _of_cell(cell, costs, start.get(cell.place, 0), end.get(cell.place, 0), rows)]  # fmt: skip
     return [share for _, share in sorted(found, key=lambda pair: -pair[0])]
@@ -81,8 +88,10 @@ def _of_cell(cell: Cell, costs: Costs, first: int, end: int, rows: int | None) -
 
 
 def next_offset(cells: Sequence[Cell], costs: Costs, done: Mapping[str, int], trials: int, cores: int) -> Offset:
-    """Where the next batch ends, given where the last one did: the cells with the fewest trials grow first, until all
-    have so many. The same where nothing is left, and for cells that have more."""
+    """Return the end of the next batch, given the end of the last one.
+
+    The cells with the fewest trials grow first, until all have equally many. Cells with `trials` or more stay the same.
+    """
     left = [cell for cell in cells if done.get(cell.place, 0) < trials]
     if not left:
         return dict(done)

@@ -1,28 +1,28 @@
-"""Studies as sources of data for Spark: trials, faults and losses are rows that are played when they are read.
+"""Data sources for Spark that play studies: trials, faults and losses are rows that are played when they are read.
 
     from hawb import study
     study.register(spark)
     spark.read.format("hawb-trials").options(environments="kills", trials=1000).load("data/studies/policies.yaml")
 
-A partition is a share of one cell (`hawb.study.shares`). Options say what is played: `designs` and `environments` by
-their names, with commas between, `trials` in place of the file's number, and `first`, the trial to begin with;
-`numbers` is a file of one's own numbers that is laid over the study (`hawb.study.numbers`). `study` is the question
-itself as JSON in place of a file, with its `label`.
+A partition is a share of one cell (`hawb.study.shares`). Options select the rows to play: `designs` and `environments`
+by their names, with commas between, `trials` in place of the file's number, and `first`, the trial to begin with;
+`numbers` is a file of own numbers that is laid over the study (`hawb.study.numbers`). `study` is the question itself as
+JSON in place of a file, with its `label`.
 
-Why options and not filters that Spark hands down (`pushFilters`, `spark.sql.python.filterPushdown.enabled`): Spark
-4.3.0 keeps what a filter leaves with the DataFrame that was loaded, for every query of it. Measured with such a source
-of 302 rows: a query for one cluster counted 14, after which all of them counted 14, too, and two queries in one plan,
-14 and 4 rows, gave 8 together. Spark's main branch keeps it with each scan (`PythonScanBuilder`); until that is
-released, a filter is for Spark alone, and what is not to be played is said as an option.
+Why options and not filters that Spark pushes down (`pushFilters`, `spark.sql.python.filterPushdown.enabled`): Spark
+4.3.0 keeps the filtered partitions with the DataFrame that was loaded, for every query of it. Measured with such a
+source of 302 rows: a query for one cluster counted 14, after which a query for all counted 14, too, and two queries in
+one plan, 14 and 4 rows, gave 8 together. Spark's main branch keeps them with each scan (`PythonScanBuilder`); until
+that is released, filters are left to Spark, and options select what to play.
 
-As a stream (`spark.readStream`) `hawb-trials` goes from the first trial to the last in micro-batches and knows its
-offsets by themselves: how many trials of each cell there are, and the question that was asked with them. So a batch
-that Spark plays again after a crash is the same batch, whatever the file says by then; and a file that asks for more
-trials, or for other cells, makes the stream grow. Option `cores` says for how many cores a batch is cut, `costs` as
-JSON how long a trial of each cell takes, `rows` how many trials are a task, and a file where they are written.
+As a stream (`spark.readStream`) `hawb-trials` goes from the first trial to the last in micro-batches. Its offsets are
+complete: they have the number of trials of each cell, and the question. So a batch that Spark plays again after a crash
+is the same batch, even if the file has changed; and a file that asks for more trials, or for other cells, makes the
+stream grow. Option `cores` is the number of cores that a batch is cut for, `costs` as JSON the time for a trial of each
+cell, `rows` the number of trials of a task, and of a file where they are written.
 
-Spark makes and plans sources in Python processes of their own, which do not play. So the players, numba and all, are
-imported as a share is played: that saves each process a second.
+Spark makes and plans sources in separate Python processes, which do not play. So the players, numba included, are
+imported only when a share is played: that saves each process a second.
 """
 
 from __future__ import annotations
@@ -61,15 +61,17 @@ class RowsRefused(ValueError):  # noqa: N818 - it reads as what happened
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Makes a session know `hawb-trials`, `hawb-faults` and `hawb-losses`, and returns it."""
+    """Register `hawb-trials`, `hawb-faults` and `hawb-losses` in a session. Return the session."""
     for source in (Trials, Faults, Losses):
         spark.dataSource.register(source)
     return spark
 
 
 class StudySource(DataSource):
-    """What sources of a study share. `play` gives a share's rows, without the columns of `table` that are the same in
-    all rows of a cell."""
+    """The base of all sources of a study.
+
+    `play` yields a share's rows, without the columns of `table` that are the same in all rows of a cell.
+    """
 
     table: Table
 
@@ -80,30 +82,32 @@ class StudySource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format: hawb- and the table's."""
+        """Return the name of the format: hawb- and the table's."""
         return f"hawb-{cls.table.name}"
 
     def schema(self) -> StructType:
-        """The columns of the table, each with what it means."""
+        """Return the columns of the table, with comments."""
         return self.table.own
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the trials."""
+        """Return a reader of the trials."""
         return StudyReader(self)
 
     def play(self, share: Share) -> Iterator[pa.RecordBatch]:
-        """Plays a share."""
+        """Play a share."""
         raise NotImplementedError
 
     def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
-        """The rows of a share, whole."""
+        """Yield the complete rows of a share."""
         for rows in self.play(share):
             yield with_cell(share.cell, rows, self.table)
 
 
 def from_options(options: Mapping[str, str]) -> tuple[Study, str]:
-    """(the study that options name, its label). Raises ScenarioRefused, and ValueError for options that say too
-    little."""
+    """Return the study that options name, and its label.
+
+    Raise ScenarioRefused, and ValueError for options without a study.
+    """
     if "study" in options:
         study, label = read_study(msgspec.json.decode(options["study"])), options.get("label", LABEL)
     elif "path" in options:
@@ -119,7 +123,7 @@ def from_options(options: Mapping[str, str]) -> tuple[Study, str]:
 
 
 def only(given: dict[str, Any], what: str, names: str) -> dict[str, Any]:
-    """The designs or environments that `names` lists. Raises ValueError for an unknown name."""
+    """Return the designs or environments that `names` lists. Raise ValueError for an unknown name."""
     wanted = [name.strip() for name in names.split(",")]
     for name in wanted:
         if name not in given:
@@ -128,79 +132,84 @@ def only(given: dict[str, Any], what: str, names: str) -> dict[str, Any]:
 
 
 def as_option(study: Study) -> str:
-    """A study as the option `study` takes it."""
+    """Return a study as the option `study` takes it."""
     return msgspec.json.encode(study).decode()
 
 
 class Trials(StudySource):
-    """Format `hawb-trials`: a row a trial."""
+    """Format `hawb-trials`: one row for each trial."""
 
     table = TRIALS
 
     def play(self, share: Share) -> Iterator[pa.RecordBatch]:
-        """The records of a share."""
+        """Yield the records of a share."""
         yield trial_rows(share, self.records)
 
     @staticmethod
     def records(*asked: Any) -> pa.RecordBatch:
-        """Plays trials (`hawb.study.trial_rows`)."""
+        """Play trials (`hawb.study.trial_rows`)."""
         from hawb.study.trial_rows import records
 
         return records(*asked)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        """A reader that goes on from an offset."""
+        """Return a reader that continues from an offset."""
         return StudyStream(self)
 
 
 class Faults(StudySource):
-    """Format `hawb-faults`: a row an event of a trial's history."""
+    """Format `hawb-faults`: one row for each event of a trial's history."""
 
     table = FAULTS
 
     def play(self, share: Share) -> Iterator[pa.RecordBatch]:
-        """The events of a share's trials."""
+        """Return the events of a share's trials."""
         from hawb.study.fault_rows import faults
 
         return faults(share.cell, share.first, share.count)
 
 
 class Losses(StudySource):
-    """Format `hawb-losses`: a row a loss. Trials are played by the kernel, and those that lose something again by the
-    engine, which knows why."""
+    """Format `hawb-losses`: one row for each loss.
+
+    The kernel plays the trials, and the engine plays those with a loss again, because only the engine has the causes.
+    """
 
     table = LOSSES
 
     def play(self, share: Share) -> Iterator[pa.RecordBatch]:
-        """The losses of a share's trials."""
+        """Return the losses of a share's trials."""
         from hawb.study.loss_rows import losses
 
         return losses(share.cell, share.first, share.count)
 
 
 OF_EVENTS: dict[str, type[StudySource]] = {"faults": Faults, "losses": Losses}
-"""The sources of what happens within trials, by the names of their tables."""
+"""The sources of events within trials, by the names of their tables."""
 
 
 class StudyReader(DataSourceReader):
-    """Reads the trials from the option `first` on to the last."""
+    """Read the trials from the option `first` on to the last."""
 
     def __init__(self, source: StudySource) -> None:
         self.source, self.cells = source, cells_of(source.asked, source.label)
 
     def partitions(self) -> Sequence[Share]:
-        """The shares to be played."""
+        """Return the shares to play."""
         first, end = int(self.source.options.get("first", 0)), self.source.asked.trials
         begins, ends = ({cell.place: number for cell in self.cells} for number in (min(first, end), end))
         return shares(self.cells, costs(self.cells), begins, ends, self.source.in_a_share)
 
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
-        """Plays a share."""
+        """Play a share."""
         return self.source.rows(partition)
 
 
 class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads a study's trials from offset to offset: `{place of a cell: trials, "question": what was asked as JSON}`."""
+    """Read a study's trials from offset to offset.
+
+    An offset is `{place of a cell: trials, "question": the question as JSON, "label": its label}`.
+    """
 
     def __init__(self, source: StudySource) -> None:
         self.source, self.cells = source, cells_of(source.asked, source.label)
@@ -209,18 +218,18 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.costs: Costs = msgspec.json.decode(given) if given else costs(self.cells)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """The offset at which nothing is played."""
+        """Return the offset at which nothing is played."""
         return {}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Does nothing: what is available is what the study asks for, which does not change while it is played."""
+        """Do nothing: the trials that the study asks for are available, and do not change while it is played."""
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """One batch at a time; how many rows that is, the batch decides."""
+        """Return a limit above any batch, so that `latestOffset` decides the size of a batch."""
         return ReadMaxRows(self.source.asked.trials * len(self.cells))
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Where the next batch ends, or the study where there is no limit."""
+        """Return the end of the next batch, or of the study if there is no limit."""
         trials, done = self.source.asked.trials, counts(start)
         cores = 2**40 if isinstance(limit, ReadAllAvailable) else self.cores
         end = next_offset(self.cells, self.costs, done, trials, cores)
@@ -229,7 +238,7 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return end | {QUESTION: as_option(self.source.asked), "label": self.source.label}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Share]:
-        """The shares between two offsets, of the question that the second one carries."""
+        """Return the shares between two offsets, of the question in the second one."""
         if QUESTION not in end:
             return []
         cells = cells_of(read_study(msgspec.json.decode(end[QUESTION])), end["label"])
@@ -237,18 +246,20 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return shares(cells, known, counts(start), counts(end), self.source.in_a_share)
 
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
-        """Plays a share."""
+        """Play a share."""
         return self.source.rows(partition)
 
 
 def counts(offset: Mapping[str, Any]) -> Offset:
-    """How many trials of each cell an offset has come to."""
+    """Return the number of trials of each cell in an offset."""
     return {key: value for key, value in offset.items() if isinstance(value, int)}
 
 
 def trial_rows(share: Share, records: Callable[..., pa.RecordBatch]) -> pa.RecordBatch:
-    """The rows of a share's trials. Raises RowsRefused where rows are of other trials; a note says where an error
-    happened."""
+    """Return the rows of a share's trials. Raise RowsRefused for rows of other trials.
+
+    An error has a note with its trials, design and environment.
+    """
     cell, last = share.cell, share.first + share.count - 1
     try:
         rows = records(cell.study, cell.design, cell.environment, share.first, share.count)
@@ -262,7 +273,7 @@ def trial_rows(share: Share, records: Callable[..., pa.RecordBatch]) -> pa.Recor
 
 
 def with_cell(cell: Cell, rows: pa.RecordBatch, table: Table) -> pa.RecordBatch:
-    """Rows with the columns that are the same in all rows of the cell."""
+    """Return rows with the columns that are the same in all rows of the cell."""
     schema = pa.schema([(one.name, one.type) for one in table.columns if one.name in table.own.names])
     columns = [
         pa.repeat(pa.scalar(OF_A_CELL[name](cell)), rows.num_rows) if name in OF_A_CELL else rows[name]

@@ -1,12 +1,13 @@
-"""A Spark session: on this machine, under a cluster's master, or by Spark Connect on a server that is there already.
+"""A Spark session: on this machine, under a cluster's master, or over Spark Connect on a running server.
 
-What is started here has its files in the temporary folder of this process (`hawb.process`), the messages of Java and of
-Spark's Python workers among them, and a process group of its own: a terminal's Ctrl-C reaches this process alone, which
-then ends Java. With a local master it is on the loopback interface only. With another one executors connect to the
-driver, which listens on the address from which this machine reaches the master. A Connect server is somebody else's: it
-needs no Java here, keeps its own settings, and runs hawb's code in a Python of its own, which is of this version and
-has hawb installed. An address may carry a token, `sc://HOST:PORT/;token=...`, which goes over TLS alone, except to
-`localhost`; from SPARK_CONNECT_AUTHENTICATE_TOKEN it is taken too.
+A Java that hawb starts has its files in the temporary folder of this process (`hawb.process`), the messages of Java and
+of Spark's Python workers among them, and a process group of its own: a terminal's Ctrl-C reaches only this process,
+which then ends Java. With a local master it listens on the loopback interface only. With another one executors connect
+to the driver, which listens on the address from which this machine reaches the master.
+
+hawb does not own a Connect server: it needs no Java here, keeps its own settings, and runs hawb's code in its own
+Python, which must be of this version and have hawb installed. An address may have a token, `sc://HOST:PORT/;token=...`,
+which is sent over TLS only, except to `localhost`; the variable SPARK_CONNECT_AUTHENTICATE_TOKEN may have it too.
 """
 
 from __future__ import annotations
@@ -42,20 +43,23 @@ _ANSWERS_IN_S = 10
 _DIES_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of Linux."""
 _MANY = 100_000
-"""How many rows are asked for: more than any Spark has cores."""
+"""The number of rows asked for: more than any Spark has cores."""
 
 _EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
-    # Rows come in the order of the parts that they are written to: without this Spark sorts them first.
+    # Rows come in the order of the partitions that they are written to: without this Spark sorts them first.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
 }
 
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:-UsePerfData"
-"""Java's first compiler alone. A study's work is done by hawb's kernel, a command is over in a minute, and on two cores
-the second compiler does not earn back its own time by then. No file of figures about Java in /tmp."""
+"""Use Java's first compiler alone, and write no file of figures about Java into /tmp.
+
+A study's work is done by hawb's kernel, a command ends within a minute, and on two cores the second compiler costs more
+time than it saves.
+"""
 
 TRIES = 4
-"""How often a task is tried, as on Spark's clusters; on this machine Spark tries it once unless told otherwise."""
+"""The number of tries of a task, as on Spark's clusters; a local Spark tries it once by default."""
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
 _NAMES = ("spark.job.description", "callSite.short")
 """The properties of a thread that name its jobs and its stages."""
@@ -63,24 +67,24 @@ _STANDALONE = "spark://"
 
 
 class SparkRefused(RuntimeError):  # noqa: N818 - it reads as what happened
-    """Why a Spark is not to be had, or cannot do what is asked of it."""
+    """No Spark is available, or it cannot do what hawb needs. The message says why."""
 
 
 def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, **config: str) -> SparkSession:
-    """The running Spark session, or a new one, which knows hawb's sources of data (`hawb.study.register`).
+    """Return the running Spark session, or a new one, with hawb's data sources (`hawb.study.register`).
 
     `master` is `local[*]`, `spark://HOST:PORT` or any other of Spark's, or the address of a Connect server,
-    `sc://HOST:PORT`, of which `config` is what a session may set.
+    `sc://HOST:PORT`; for a server `config` has only settings that a session may set.
 
-    `config` goes over hawb's own settings: `session(**{"spark.sql.shuffle.partitions": "8"})`. A session that already
-    runs keeps what can only be set at its start: stop it first to change `master` or memory. With `ui` Spark shows its
-    work on a page, on which nothing can be stopped (`spark.sparkContext.uiWebUrl`).
+    `config` overrides hawb's own settings: `session(**{"spark.sql.shuffle.partitions": "8"})`. A running session keeps
+    the settings that can only be set at its start: stop it first to change `master` or memory. With `ui` Spark shows
+    its work on a page, where jobs cannot be killed (`spark.sparkContext.uiWebUrl`).
 
     The environment of this process is changed for the Spark it starts: JAVA_HOME, PYSPARK_PYTHON and
-    PYSPARK_DRIVER_PYTHON, the last two because the workers would otherwise take the first Python on the PATH; with a
-    local master SPARK_LOCAL_IP too. Where executors have their Python elsewhere, `spark.pyspark.python` says so.
+    PYSPARK_DRIVER_PYTHON, the last two because the workers would otherwise use the first Python on the PATH; with a
+    local master SPARK_LOCAL_IP too. If executors have their Python elsewhere, set `spark.pyspark.python`.
 
-    Raises hawb.study.java.JavaNotFoundError, and SparkRefused where Java does not start, hawb's extra `connect` is not
+    Raise hawb.study.java.JavaNotFoundError, and SparkRefused if Java does not start, hawb's extra `connect` is not
     installed or no Connect server answers.
     """
     builder = SparkSession.builder.appName(app_name)
@@ -112,8 +116,11 @@ def is_local(master: str) -> bool:
 
 
 def addresses(master: str) -> dict[str, str]:
-    """Return where the driver listens: on loopback for a local master, and for a standalone one on the address from
-    which this machine reaches it. Other masters know how their executors reach a driver, and Spark decides."""
+    """Return the settings of the address where the driver listens.
+
+    It is loopback for a local master, and for a standalone one the address from which this machine reaches it. For
+    other masters Spark decides: their executors find a driver by their own means.
+    """
     if is_local(master):
         return {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
     if not master.startswith(_STANDALONE):
@@ -123,7 +130,7 @@ def addresses(master: str) -> dict[str, str]:
 
 
 def _own_address(place: str) -> str:
-    """Return this machine's address on the way to HOST:PORT; nothing is sent. Raise SparkRefused."""
+    """Return this machine's address on the route to HOST:PORT, without sending anything. Raise SparkRefused."""
     try:
         address = urlsplit(f"//{place}")
         family, kind, _, _, target = socket.getaddrinfo(address.hostname, address.port, type=socket.SOCK_DGRAM)[0]
@@ -157,7 +164,7 @@ def _start_java(settings: dict[str, str]) -> None:
 
 
 def _ended_with_this_process(command: list[str], preexec_fn: Callable[[], object] | None = None, **more: Any) -> Popen:
-    """Start a process that Linux kills when this one dies, so that Java writes nothing beside a study that goes on.
+    """Start a process that Linux kills when this one dies, so that Java writes nothing beside a study that continues.
 
     Java ends by itself then, but only seconds later. Linux watches the thread that starts a process: only the main
     thread lives as long as the process does.
@@ -174,14 +181,16 @@ def _ended_with_this_process(command: list[str], preexec_fn: Callable[[], object
 
 
 def tried_again(master: str) -> str:
-    """A master on this machine told to try a task `TRIES` times, unless it says how often; others as they are."""
+    """Return a local master with `TRIES` tries of a task, unless it sets them; other masters as they are."""
     local = _LOCAL.fullmatch(master)
     return f"local[{local[1] or 1},{TRIES}]" if local else master
 
 
 def _connected(builder: SparkSession.Builder, master: str) -> SparkSession:
-    """A session of a Connect server; messages leave out the token that its address may carry. A server is asked once
-    before, since Spark's client would try for ten minutes to reach one that does not answer."""
+    """Return a session of a Connect server. Messages leave out the token that its address may have.
+
+    The port is tried once first, since Spark's client would try for ten minutes to reach a server that does not answer.
+    """
     place = master.partition("/;")[0]
     try:
         importlib.import_module("pyspark.sql.connect.session")
@@ -200,8 +209,10 @@ def _connected(builder: SparkSession.Builder, master: str) -> SparkSession:
 
 @contextmanager
 def named(spark: SparkSession, what: str) -> Iterator[None]:
-    """Give the jobs and stages of a `with` block a name on Spark's pages and in its logs. A Connect server has its own
-    names for them."""
+    """Name the jobs and stages of a `with` block on Spark's pages and in its logs.
+
+    A Connect server has its own names for them.
+    """
     if is_remote(spark):
         yield
         return
@@ -217,12 +228,15 @@ def named(spark: SparkSession, what: str) -> Iterator[None]:
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Whether a session is one of Spark Connect, which has no context here and no RDDs."""
+    """Return True for a session of Spark Connect, which has no context here and no RDDs."""
     return not hasattr(spark, "sparkContext")
 
 
 def cores(spark: SparkSession) -> int:
-    """How many tasks a Spark runs at a time. A Connect server tells it only by cutting a range into as many parts."""
+    """Return the number of tasks that a Spark runs at a time.
+
+    A Connect server has no such figure: a range is cut into as many parts as it has cores.
+    """
     if is_remote(spark):
         return spark.range(_MANY).selectExpr("spark_partition_id()").tail(1)[0][0] + 1
     return spark.sparkContext.defaultParallelism

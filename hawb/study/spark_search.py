@@ -1,8 +1,8 @@
-"""A search spread over Spark: tasks extend shares of the states, and the states that they find come back in order.
+"""A search spread over Spark: tasks extend shares of the states, and return the states that they find in order.
 
-So it finds the same story as in one process. The process that started the search keeps the digests of all states seen,
-16 bytes each and a dictionary's own; their number, and the time in which they come back, bound what a search can do. It
-needs RDDs, by which a task gets its own share and no other.
+So it finds the same story as in one process. The driver keeps the digests of all states seen, 16 bytes each and a
+dictionary's own; their number, and the time in which they come back, limit a search. It needs RDDs, by which a task
+gets its own share and no other.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hawb.scenario.run import Run
 from hawb.study.spark import SparkRefused, is_remote
 
 AT_A_TIME = 20_000
-"""How many states go out together: enough to outweigh what a job of Spark costs, some tenths of a second."""
+"""The number of states of a job: enough to outweigh the cost of a job of Spark, some tenths of a second."""
 
 TASKS_FOR_A_CORE = 4
-"""Into how many shares the work of a core is divided: stories differ in how long they take to play."""
+"""The number of shares for each core: stories differ in how long they take to play."""
 
 
 def spread(spark: SparkSession) -> Expand:
-    """The function that extends places on all of Spark's cores. Raises SparkRefused for a session of Spark Connect."""
+    """Return the function that extends places on all of Spark's cores. Raise SparkRefused for Spark Connect."""
     if is_remote(spark):
         raise SparkRefused("a search needs RDDs, which Spark Connect has not; accepted: local[*], a cluster's master")
     context = spark.sparkContext

@@ -1,12 +1,11 @@
-"""How long an explicit synchronisation of a mirror takes, and whether it holds a link for longer than net_ticktime.
+"""Predict how long an explicit synchronisation of a mirror takes, and whether it blocks a link for net_ticktime.
 
 The model is the engine's (`hawb.engine.classic.sync_effort`): messages by rate or bytes by bandwidth, whichever takes
-longer, and a latency for each batch. What is fitted here are its rate and latency, to
-`data/published/synchronisation.yaml`: least squares of (published - predicted) / published, which is linear in the
-seconds for a message and for a batch.
+longer, and a latency for each batch. Its rate and latency are fitted to `data/published/synchronisation.yaml`: least
+squares of (published - predicted) / published, which is linear in the seconds for a message and for a batch.
 
-Three rows are few. But the queue serves nobody meanwhile, so that seconds or minutes is what matters; and that much a
-prediction can tell.
+Three rows are few. But the queue is blocked meanwhile, so the question is seconds or minutes; and a prediction is good
+enough for that.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from hawb.study.published import Row, table
 
 MICROSECONDS = 1_000_000
 BEYOND = 20
-"""How many times deeper than published a queue may be: depth enters in proportion, so more than elsewhere."""
+"""How many times deeper than published a queue may be: time is proportional to depth, so more than elsewhere."""
 
 LEAVES_OUT = (
     "memory alarms, which hold a synchronisation, and other load on the nodes",
@@ -32,7 +31,7 @@ LEAVES_OUT = (
 
 
 class Pace(Struct, frozen=True):
-    """How fast a synchronisation goes, in the units of the engine's settings, and the errors on rows held out."""
+    """The pace of a synchronisation, in the units of the engine's settings, and the errors on rows held out."""
 
     messages_per_s: int
     link_latency_us: int
@@ -40,12 +39,12 @@ class Pace(Struct, frozen=True):
 
 
 def pace() -> Pace:
-    """The pace, fitted to the published rows."""
+    """Return the pace, fitted to the published rows."""
     rows = table("synchronisation").rows
     held_out = []
     for index, row in enumerate(rows):
         others = [*rows[:index], *rows[index + 1 :]]
-        if len({other["batch_size"] for other in others}) > 1:  # without both, message and batch cannot be told apart
+        if len({other["batch_size"] for other in others}) > 1:  # else message and batch cannot be told apart
             predicted_s = effort(_fit(others), row["messages"], 0, row["batch_size"]).duration_us / MICROSECONDS
             held_out.append(math.log(predicted_s / row["duration_s"]))
     fitted = _fit(rows)
@@ -55,8 +54,11 @@ def pace() -> Pace:
 def effort(
     pace: Pace, messages: int, size_bytes: int, batch_size: int, network_mb_s: float = 100.0, max_throughput: int = 0
 ) -> Effort:
-    """The engine's effort to synchronise `messages` of `size_bytes` each, in batches of `batch_size`, over a link of
-    `network_mb_s` megabytes a second, with mirroring_sync_max_throughput in bytes a second (0: no limit)."""
+    """Return the engine's effort to synchronise `messages` of `size_bytes` each, in batches of `batch_size`.
+
+    The link has `network_mb_s` megabytes a second, and `max_throughput` is mirroring_sync_max_throughput in bytes a
+    second (0: no limit).
+    """
     return Effort(
         pieces=((messages, size_bytes),),
         batch_size=batch_size,
@@ -75,10 +77,11 @@ def duration(
     max_throughput: int = 0,
     net_ticktime_s: float = 60.0,
 ) -> Prediction:
-    """Seconds for which the queue is blocked, from its depth, message size, batch size and bandwidth.
+    """Return the seconds for which the queue is blocked.
 
-    Warns when a batch takes longer on the link than net_ticktime: then the nodes at its ends take each other for dead,
-    and the synchronisation makes a partition. Raises NotMeasuredError for a queue too deep, or without messages.
+    Warn when a batch takes longer on the link than net_ticktime: then the nodes at its ends consider each other down,
+    and the synchronisation causes a partition. Raise NotMeasuredError for a queue that is too deep, or without
+    messages.
     """
     published = table("synchronisation").rows
     deepest = max(row["messages"] for row in published) * BEYOND

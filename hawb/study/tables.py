@@ -1,8 +1,8 @@
-"""The tables of studies and audits: which columns each has, what these mean, and whether a table on disk has them.
+"""The tables of studies and audits: their columns with meanings, and checks of tables on disk.
 
 A table is a folder of Parquet files which Spark writes, below one folder for each value of the columns that it is
-partitioned by, `study=policies/cell=4f0c…`. pandas, DuckDB and polars read it as it stands. What a column means stands
-in its comment, which a DataFrame's schema carries; `dictionary` is all of them as a page, kept in `data/tables.md`.
+partitioned by, `study=policies/cell=4f0c…`. pandas, DuckDB and polars can read it. The meaning of a column is in its
+comment, which a DataFrame's schema carries; `dictionary` is all of them as a page, kept in `data/tables.md`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TEXTS = pa.list_(TEXT)
 
 
 class Column(Struct, frozen=True):
-    """A column: its name with its unit last, its type, what it means."""
+    """A column: its name with its unit last, its type, its meaning."""
 
     name: str
     type: pa.DataType
@@ -38,7 +38,7 @@ class Column(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """A table: what a row of it is, its columns, and by which of them (the first ones) it is divided into folders."""
+    """A table: the meaning of a row, its columns, and those of them (the first ones) that it is partitioned by."""
 
     name: str
     row: str
@@ -47,12 +47,12 @@ class Table(Struct, frozen=True):
 
     @property
     def arrow(self) -> pa.Schema:
-        """The table's schema, without comments, as pyarrow has it."""
+        """Return the table's schema for pyarrow, without comments."""
         return pa.schema([(column.name, column.type) for column in self.columns])
 
     @property
     def schema(self) -> StructType:
-        """The table's schema as Spark has it, with comments."""
+        """Return the table's schema for Spark, with comments."""
         types = from_arrow_schema(self.arrow).fields
         return StructType([
             StructField(column.name, field.dataType, metadata={"comment": column.comment})
@@ -61,17 +61,17 @@ class Table(Struct, frozen=True):
 
     @property
     def own(self) -> StructType:
-        """The schema of rows as a source gives them: without the column that is known only once they are written."""
+        """Return the schema of a source's rows: without the column that is known only after they are written."""
         return StructType([field for field in self.schema if field.name not in WRITTEN])
 
     def read(self, spark: SparkSession, folder: Path) -> DataFrame:
-        """The table below a folder. Raises TableRefused where there is none, and where it has other columns."""
+        """Return the table below a folder. Raise TableRefused if there is none, or if it has other columns."""
         place = folder / self.name
         self.check(folder)
         return spark.read.schema(self.schema).parquet(str(place))
 
     def of(self, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-        """Rows of plain values; a value for a column of text that is no text becomes JSON."""
+        """Return rows of plain values as a table; a value that is no text becomes JSON in a column of text."""
 
         def plain(column: Column, value: Any) -> Any:
             is_json = column.type == TEXT and not isinstance(value, str | None)
@@ -81,29 +81,33 @@ class Table(Struct, frozen=True):
         return pa.Table.from_pylist(told, schema=self.arrow)
 
     def write(self, rows: DataFrame, folder: Path, **options: int) -> None:
-        """Writes rows below a folder, in place of those that stand in the same parts of the table, with more of Spark's
-        options."""
+        """Write rows below a folder, in place of those in the same partitions of the table.
+
+        `options` are further options of Spark's writer.
+        """
         writer = rows.select(self.schema.names).write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
         writer.options(**options).partitionBy(*self.partitioned_by).parquet(str(folder / self.name))
 
     def file(self, folder: Path) -> Path | None:
-        """A file of the table below a folder; None where nothing is written."""
+        """Return a file of the table below a folder; None if none is written."""
         place = folder / self.name
         whole = (file for file in place.rglob("[!._]*.parquet")
                  if not any(part.startswith((".", "_")) for part in file.relative_to(place).parts))  # fmt: skip
         return next(whole, None)
 
     def count(self, folder: Path, where: pc.Expression) -> int:
-        """How many rows of the table are below a folder, mostly by the metadata of its files, without a job of Spark's.
-        Raises TableRefused."""
-        import pyarrow.dataset as ds  # whoever makes or plans a source counts nothing, and need not wait for it
+        """Return the number of rows of the table below a folder. Raise TableRefused.
+
+        It comes mostly from the metadata of files, without a job of Spark.
+        """
+        import pyarrow.dataset as ds  # processes that make or plan a source count nothing, and need not wait for it
 
         self.check(folder)
         parts = ds.partitioning(pa.schema([self.arrow.field(name) for name in self.partitioned_by]), flavor="hive")
         return ds.dataset(folder / self.name, format="parquet", partitioning=parts).count_rows(filter=where)
 
     def check(self, folder: Path) -> None:
-        """Raises TableRefused for a table on disk with other columns, by their names."""
+        """Raise TableRefused for a table on disk with other columns."""
         place = folder / self.name
         file = self.file(folder)
         if file is None:
@@ -132,7 +136,7 @@ class Table(Struct, frozen=True):
 
 
 class TableRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """A table on disk that is not as it has to be: where it is, what it has and what is accepted."""
+    """A table on disk with another schema: its place, what it has and what is accepted."""
 
     def __init__(self, place: Path, given: str, accepted: str) -> None:
         super().__init__(f"{place}: not a table of this version of hawb\n  given: {given}\n  accepted: {accepted}")
@@ -213,7 +217,7 @@ LOSSES = Table(
 
 
 def _setting_columns(name: str, kind: object) -> Iterator[Column]:
-    """A column for each setting of a struct, with those of its parts."""
+    """Yield a column for each setting of a struct, with those of its parts."""
     kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     options = [one for one in get_args(kind) if one is not type(None)] if get_origin(kind) not in (tuple, dict) else []
     kind = options[0] if len(options) == 1 else kind
@@ -245,6 +249,6 @@ OF_STUDIES: Sequence[Table] = (TRIALS, CELLS, FAULTS, LOSSES)
 
 
 def dictionary(tables: Sequence[Table]) -> str:
-    """The data dictionary: all tables with their columns, as a page of Markdown."""
+    """Return the data dictionary: all tables with their columns, as a page of Markdown."""
     head = "# Tables\n\nWritten by Spark as Parquet, each in a folder of its name; generated from `hawb.study.tables`."
     return "\n\n".join([head, *map(str, tables)]) + "\n"

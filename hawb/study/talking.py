@@ -1,6 +1,8 @@
-"""What members of a quorum queue's group, and of the metadata store's, say to each other while nothing flows, as the
-kernel's trials have it (`hawb.study.kernel.quorum_trial.talk`): taking in flows before each message, of which there are
-none, would cost most of a trial."""
+"""Play the messages of Raft groups while nothing flows, as the kernel's trials do.
+
+See `hawb.study.kernel.quorum_trial.talk`. The groups are those of a quorum queue and of the metadata store. To account
+for flows before each message, of which there are none, would cost most of a trial.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,15 @@ from hawb.engine.raft_groups.events import (
 WITHIN_GROUP = frozenset(
     (RaftArrives, RaftWritten, ElectionDue, LeaderElected, MajorityReached, LogCut, MembersAbreast)
 )
-"""What happens between members alone, or between a group and what waits for it."""
+"""Events between members alone, or between a group and operations that wait for it."""
 
 
 def talk(turn: Turn, name: str, stop_us: int) -> bool:
-    """What happens in the groups before `stop_us` and before anything flows. Clients and those who look after a trial
-    notice of it only who leads, whether the queue and the metadata store can commit, and what is committed: whether
-    there is any of that, for then it is their turn."""
+    """Play the events of Raft groups before `stop_us` and before anything flows. Return True if clients have to react.
+
+    Clients and operators of a trial see only the leader, whether the queue and the metadata store can commit, and what
+    is committed: with any change of these they have to react.
+    """
     queue = turn.queues.get(name)
     if not is_next_within_group(turn) or queue is None or not may_talk(turn, queue):
         return False
@@ -47,18 +51,18 @@ def talk(turn: Turn, name: str, stop_us: int) -> bool:
 
 
 def leaders(turn: Turn, queue: Queue) -> tuple[int, ...]:
-    """Who leads the queue's group and the metadata store's, and whether they can commit."""
+    """Return the leaders of the queue's group and the metadata store's, and whether they can commit."""
     view = turn.focus.store
     return (queue.master, queue.up) if view is None else (queue.master, queue.up, view.master, view.up)
 
 
 def is_next_within_group(turn: Turn) -> bool:
-    """Whether what happens next happens within a group."""
+    """Return True if the next event is within a Raft group."""
     return type(turn.agenda.next_event) in WITHIN_GROUP
 
 
 def may_talk(turn: Turn, queue: Queue) -> bool:
-    """Whether messages do no more than flow: none expires, and no link drops any."""
+    """Return True if messages only flow: none expires, and no link drops any."""
     limits = fifo.limits_of(queue)
     lasting = limits.message_ttl_ms is None and limits.expires_ms is None
     return queue.type == QUORUM and lasting and not turn.cuts and len(turn.sides) == 1

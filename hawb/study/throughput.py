@@ -1,20 +1,20 @@
-"""How many messages a second, and how long each takes: a small physical model, fitted to published measurements.
+"""Predict messages a second, and the time of each: a small physical model, fitted to published measurements.
 
 The seconds that a message takes are
 
     round_trip_s / in_flight + base_s x column ** power x column ** power ...
 
-The first term is a publisher waiting for confirms: with one unconfirmed message at a time nothing else counts. The
-second is the work of whatever is busiest: each setup (machine, disk, release) has its own `base_s`, all share the
-powers. By Little's law `in_flight` messages are then on their way for in_flight times as long.
+The first term is a publisher waiting for confirms: with one unconfirmed message at a time only this counts. The second
+is the work of the busiest resource: each setup (machine, disk, release) has its own `base_s`, all share the powers. By
+Little's law `in_flight` messages are then on their way for in_flight times as long.
 
-Each form was chosen by its error on rows that were held out (root mean square of logarithms, classic and quorum):
-0.16 and 0.13 as it is; 0.30 and 0.25 with the smaller of both rates in place of the sum of both times, for a queue is
-never only waiting or only working; 0.23 and 0.21 with a cost for each byte in place of a power of the size. The power
-is no law of nature: far beyond 5 kB network and disk set other bounds, and so values more than twice beyond the
-published range are refused.
+Each form was chosen by its error on rows that were held out (root mean square of logarithms, classic and quorum): 0.16
+and 0.13 for this form; 0.30 and 0.25 with the smaller of both rates in place of the sum of both times, for a queue
+never only waits or only works; 0.23 and 0.21 with a cost for each byte in place of a power of the size. The power is no
+law of nature: far beyond 5 kB network and disk set other bounds, and so values more than twice beyond the published
+range are refused.
 
-Errors are relative, so the fit is a least-squares one of logarithms. Each queue type is fitted by itself.
+Errors are relative, so the fit is a least-squares one of logarithms. Each queue type is fitted separately.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ from hawb.study.published import Row, table
 
 MAX_STEPS = 200
 BEYOND = 2
-"""How many times beyond the published range a prediction may lie."""
+"""How many times beyond the published range a prediction may be."""
 
 
 class Law(Struct, frozen=True):
-    """The columns of a model: each value of `base` has a time of its own, `powers` multiply it, `limit` is the
-    publishers' limit of unconfirmed messages (None: there is none in the figures)."""
+    """The columns of a model.
+
+    Each value of `base` has a time of its own, `powers` multiply it, and `limit` is the publishers' limit of
+    unconfirmed messages (None: the figures have none).
+    """
 
     base: str
     powers: tuple[str, ...]
@@ -45,7 +48,7 @@ class Law(Struct, frozen=True):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns whose values a prediction needs."""
+        """Return the columns whose values a prediction needs."""
         return (self.base, *self.powers, *filter(None, [self.limit]))
 
 
@@ -72,9 +75,10 @@ CLUSTER = Law(
 
 
 class Model(Struct, frozen=True):
-    """A law fitted to rows: natural logarithms of `round_trip_s`, of the `bases_s` and the powers, in this order.
+    """A law fitted to rows.
 
-    `held_out` has for each row the logarithm of predicted by published rate, fitted to all the others; None for a row
+    `parameters` are the natural logarithms of `round_trip_s` and of the `bases_s`, and the powers, in this order.
+    `held_out` has for each row the logarithm of predicted by published rate, fitted to all other rows; None for a row
     that is the only one of its base.
     """
 
@@ -86,7 +90,7 @@ class Model(Struct, frozen=True):
 
     @classmethod
     def of(cls, law: Law, rows: Sequence[Row]) -> Model:
-        """The model of a law, fitted to rows."""
+        """Return the model of a law, fitted to rows."""
         bases = tuple(dict.fromkeys(row[law.base] for row in rows))
 
         def off(index: int) -> float | None:
@@ -101,44 +105,44 @@ class Model(Struct, frozen=True):
 
     @property
     def round_trip_s(self) -> float:
-        """How long a publisher waits for the confirm of a message that is alone; 0 in a law without a limit."""
+        """Return the seconds that a publisher waits for the confirm of a single message; 0 in a law without a limit."""
         return math.exp(self.parameters[0]) if self.law.limit else 0.0
 
     @property
     def bases_s(self) -> dict[str, float]:
-        """The seconds of work for a message whose columns are all 1, by base."""
+        """Return the seconds of work for a message whose columns are all 1, by base."""
         return dict(zip(self.bases, map(math.exp, self.parameters[1:]), strict=False))
 
     @property
     def powers(self) -> dict[str, float]:
-        """By which power each column makes a message take longer; below 0, shorter."""
+        """Return the power by which each column lengthens the time of a message; below 0 it shortens it."""
         return dict(zip(self.law.powers, self.parameters[1 + len(self.bases) :], strict=True))
 
     @property
     def errors(self) -> list[float]:
-        """The errors on the rows that could be held out."""
+        """Return the errors on the rows that could be held out."""
         return [error for error in self.held_out if error is not None]
 
     def fitted_per_s(self, row: Row) -> float:
-        """The rate for a row, without asking whether anything like it was published."""
+        """Return the rate for a row, without a check that similar rows were published."""
         return math.exp(-_log_seconds(self.parameters, *_columns(self.law, self.bases, row)))
 
     def rate(self, **row: str | float | None) -> Prediction:
-        """Messages a second, for a value of each of the law's columns; in_flight=None is a publisher without a limit.
+        """Return messages a second, for a value of each of the law's columns.
 
-        Raises NotMeasuredError for another base, a column too many or too few, or a value more than `BEYOND` times
-        beyond the published range.
+        `in_flight=None` is a publisher without a limit. Raise NotMeasuredError for another base, a column too many or
+        too few, or a value more than `BEYOND` times beyond the published range.
         """
         warnings = self._warnings(row)
         value = self.fitted_per_s(row)
         return Prediction.of(value, "messages/s", self.errors, warnings=warnings, leaves_out=self.law.leaves_out)
 
     def latency(self, **row: str | float | None) -> Prediction:
-        """Median seconds from publishing to consuming, while the publishers have as many messages on their way as they
-        may, and the consumers keep up.
+        """Return the median seconds from publishing to consuming.
 
-        Little's law gives the mean time from publishing to confirming; published medians are a share of that, the same
-        for all limits. Raises NotMeasuredError as `rate` does, and where no limit is given.
+        The publishers have as many unconfirmed messages as they may, and the consumers keep up. Little's law gives the
+        mean time from publishing to confirming; published medians are a share of that, the same for all limits. Raise
+        NotMeasuredError as `rate` does, and if no limit is given.
         """
         limit = self.law.limit and row.get(self.law.limit)
         if limit is None:
@@ -156,7 +160,7 @@ class Model(Struct, frozen=True):
         return Prediction.of(value, "s", held_out, warnings=warnings, leaves_out=more)
 
     def _warnings(self, row: Row) -> tuple[str, ...]:
-        """How the row lies outside of what was published; NotMeasuredError where that is too far."""
+        """Return warnings for a row outside of the published range. Raise NotMeasuredError if it is too far."""
         law = self.law
         if row.keys() != set(law.columns):
             raise NotMeasuredError("columns", ", ".join(row), ", ".join(law.columns))
@@ -171,7 +175,7 @@ class Model(Struct, frozen=True):
 
 
 def one_queue(queue_type: str, measured: Sequence[Row] = ()) -> Model:
-    """The rate of one queue of a type (`classic` of version 1, alone or mirrored, or `quorum`), all else idle.
+    """Return the model of one queue of a type (`classic` of version 1, alone or mirrored, or `quorum`) on idle nodes.
 
     `measured` are rows of your own with setup, size_bytes, replicas, in_flight and rate_per_s: one is enough to make a
     setup of its own, whose other figures then follow from what the published setups have in common.
@@ -182,9 +186,10 @@ def one_queue(queue_type: str, measured: Sequence[Row] = ()) -> Model:
 
 
 def cluster(queue_type: str, measured: Sequence[Row] = ()) -> Model:
-    """The rate of a hundred queues of a type (`classic` with one mirror, or `quorum` with three members) on a cluster.
+    """Return the model of a hundred queues of a type on a cluster.
 
-    `measured` are rows of your own with disk, nodes, vcpus and rate_per_s.
+    They are `classic` with one mirror or `quorum` with three members. `measured` are rows of your own with disk, nodes,
+    vcpus and rate_per_s.
     """
     rows = _of_type(queue_type, table("cluster-sizes").rows)
     return Model.of(CLUSTER, [*rows, *_checked(CLUSTER, measured)])
@@ -198,7 +203,7 @@ def _of_type(queue_type: str, rows: Sequence[Row]) -> list[Row]:
 
 
 def _checked(law: Law, measured: Sequence[Row]) -> Sequence[Row]:
-    """A person's own rows, checked here because no test reads them."""
+    """Return a user's own rows, checked here because no test reads them. Raise NotMeasuredError."""
     for row in measured:
         needed = (*law.columns, "rate_per_s")
         if missing := [column for column in needed if column not in row]:
@@ -214,7 +219,7 @@ def _counts(value: object) -> bool:
 
 
 def _fit(law: Law, bases: Sequence[str], rows: Sequence[Row]) -> list[float]:
-    """The parameters with the least squares of logarithms, by Gauss and Newton's method."""
+    """Return the parameters with the least squares of logarithms, by Gauss and Newton's method."""
     times = [-math.log(row["rate_per_s"]) for row in rows]
     columns = [_columns(law, bases, row) for row in rows]
     alone = [time + waiting for time, (waiting, _) in zip(times, columns, strict=True) if waiting < math.inf]
@@ -232,13 +237,13 @@ def _fit(law: Law, bases: Sequence[str], rows: Sequence[Row]) -> list[float]:
 
 
 def _log_seconds(parameters: Sequence[float], waiting: float, working: Sequence[float]) -> float:
-    """The logarithm of both times of a message together, the greater taken out so that neither overflows."""
+    """Return the logarithm of the sum of both times of a message, computed so that neither overflows."""
     low, high = sorted((parameters[0] - waiting, dot(working, parameters[1:])))
     return high + math.log1p(math.exp(low - high))
 
 
 def _columns(law: Law, bases: Sequence[str], row: Row) -> tuple[float, list[float]]:
-    """Logarithms: of a row's limit, and of what multiplies its work (which base it has, then the powers)."""
+    """Return the logarithm of a row's limit, and the row of its base and the logarithms of its powers' columns."""
     limit = row.get(law.limit) or math.inf
     of_base = [float(row[law.base] == base) for base in bases]
     return math.log(limit), [*of_base, *(math.log(row[column]) for column in law.powers)]
@@ -252,7 +257,7 @@ def _range(rows: Sequence[Row], column: str) -> tuple[float, float] | None:
 def _outside(
     column: str, value: float | None, known: tuple[float, float], own: tuple[float, float] | None, base: str
 ) -> list[str]:
-    """Warnings for a value that nobody, or nobody with this base, has measured."""
+    """Return warnings for a value outside of all published rows, or of those with this base. Raise NotMeasuredError."""
     if value is None:
         return []
     low, high = known

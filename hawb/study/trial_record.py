@@ -1,24 +1,30 @@
-"""The record of a trial, whoever played it."""
+"""The record of a trial, the same from kernel and engine."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 TRIAL, WEIGHT, BATCH = "trial", "weight", "batch"
-"""The columns beside those of a record: a trial's number, its weight (`hawb.study.renewals`; 1 where rows have none),
-and the micro-batch in which Spark wrote it."""
+"""The columns beside those of a record.
+
+They are a trial's number, its weight (`hawb.study.renewals`; 1 where rows have none), and the micro-batch in which
+Spark wrote it.
+"""
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """What came of a trial, under the names of an outcome (`hawb.scenario.outcome`): from its ledger how many messages
-    were published, confirmed, nacked, refused, lost and delivered twice, and lost though confirmed; from its
-    availability all but elections. `outages` is how often the queue was without a master, `messages` how many it holds
-    at the end. A queue without a master can neither be published to nor consumed from.
+    """The result of a trial, with the names of an outcome (`hawb.scenario.outcome`).
 
-    `metadata_down_s` is for how long metadata (queues, bindings, policies, members) could be changed from no node that
-    runs: with Mnesia while none runs, paused ones and those that wait for others at boot included, or while those that
-    run wait for one that is gone and not yet missed; with Khepri while none of them reaches a leader that has a
-    majority. What can be changed on one side of a partition counts as changeable, whoever is on the other."""
+    From its ledger it has how many messages were published, confirmed, nacked, refused, lost and delivered twice, and
+    lost though confirmed; from its availability all but elections. `outages` counts how often the queue lost its
+    master, `messages` how many it holds at the end. A queue without a master can neither be published to nor consumed
+    from.
+
+    `metadata_down_s` is the time in which no running node could change metadata (queues, bindings, policies, members).
+    With Mnesia that is while no node runs, paused ones and those that wait for others at boot included, or while the
+    running ones wait for one that is down and not yet detected; with Khepri while no running node reaches a leader with
+    a majority. Metadata that can be changed in one partition counts as changeable, even if clients are in the other.
+    """
 
     published: int
     confirmed: int

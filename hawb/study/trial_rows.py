@@ -1,9 +1,8 @@
 """The records of a study's trials as rows: played by the kernel, or by the engine where the kernel refuses.
 
-Both play the same histories to the same records, so that no row shows who played it; the engine takes some thousand
-times as long. So whoever asks for a study is told which part of it the engine plays, and how long that takes
-(`slow`). A trial's `WEIGHT`
-depends on its history alone, so that neither of them knows it.
+Both play the same histories to the same records, so no row shows which one played it; the engine takes some thousand
+times as long. So callers learn which part of a study the engine plays, and how long that takes (`slow`). A trial's
+`WEIGHT` depends on its history alone, not on the player.
 """
 
 from __future__ import annotations
@@ -26,11 +25,13 @@ from hawb.study.question import Study
 from hawb.study.trial_record import TRIAL, WEIGHT, Record
 
 Player = Callable[[Design, Environment, int, int, int, int], Sequence[Sequence[float] | np.ndarray]]
-"""Plays trials: (design, environment, the study's seed, number of the first trial, how many, horizon_us) to the columns
-of their records."""
+"""Plays trials: (design, environment, the study's seed, number of the first trial, how many, horizon_us).
+
+Returns the columns of their records.
+"""
 
 MEASURED_S, MINUTE_S = 0.05, 60.0
-"""For how long the engine is measured, and a minute."""
+"""How long the engine is measured, and a minute, in seconds."""
 NAMES = Record.__struct_fields__
 SCHEMA = pa.schema([
     (TRIAL, pa.int64()),
@@ -40,8 +41,10 @@ SCHEMA = pa.schema([
 
 
 def records(study: Study, design: str, environment: str, first: int, count: int) -> pa.RecordBatch:
-    """The records of `count` trials from number `first` on, a row each with the trial's number and weight. A trial's
-    row depends on the study's seed and the trial's number alone. Raises TrialFailed."""
+    """Return the records of `count` trials from number `first` on, a row each with the trial's number and weight.
+
+    A trial's row depends on the study's seed and the trial's number alone. Raise TrialFailed.
+    """
     given, around = study.designs[design], study.environments[environment]
     play, horizon_us = player(given, around), round(study.horizon_days * histories.DAY_US)
     try:
@@ -53,13 +56,15 @@ def records(study: Study, design: str, environment: str, first: int, count: int)
 
 
 def player(design: Design, environment: Environment) -> Player:
-    """The player of a design in an environment: the kernel, or the engine."""
+    """Return the player of a design in an environment: the kernel, or the engine."""
     return by_engine if setup.refused(design, environment) else by_kernel
 
 
 class Slow(Struct, frozen=True):
-    """Pairs of design and environment that the engine plays: why the kernel does not, which they are, and how long the
-    engine takes for one trial of each of them, in seconds on one core."""
+    """Pairs of design and environment that the engine plays, and the reason why the kernel does not.
+
+    `one_of_each_s` is the time that the engine takes for one trial of each of them, in seconds on one core.
+    """
 
     reason: str
     pairs: tuple[tuple[str, str], ...]
@@ -67,13 +72,15 @@ class Slow(Struct, frozen=True):
 
     @property
     def trials_in_a_minute(self) -> int:
-        """How many trials of each take the engine about a minute, at least one."""
+        """Return how many trials of each take the engine about a minute, at least one."""
         return max(1, int(MINUTE_S / self.one_of_each_s))
 
 
 def engine_s(study: Study, design: str, environment: str) -> float:
-    """How long the engine takes for a trial, in seconds of processor time: measured with the beginning of the first
-    trial, and with twice as much of it until that took `MEASURED_S`."""
+    """Return how long the engine takes for a trial, in seconds of processor time.
+
+    It is measured with the beginning of the first trial, and with twice as much of it until that takes `MEASURED_S`.
+    """
     given, around, days = study.designs[design], study.environments[environment], min(1.0, study.horizon_days)
     while True:
         horizon_us = round(days * histories.DAY_US)
@@ -87,8 +94,10 @@ def engine_s(study: Study, design: str, environment: str) -> float:
 
 
 def slow(study: Study, measure: Callable[[Study, str, str], float] = engine_s) -> list[Slow]:
-    """The pairs that the engine plays, by the reason why the kernel does not; `measure` says how long the engine takes
-    for a trial of one."""
+    """Return the pairs that the engine plays, by the reason why the kernel does not.
+
+    `measure` returns how long the engine takes for a trial of a pair, in seconds.
+    """
     by_reason: dict[str, list[tuple[str, str]]] = {}
     for design, environment in study.cells:
         reason = setup.refused(study.designs[design], study.environments[environment])
@@ -100,19 +109,21 @@ def slow(study: Study, measure: Callable[[Study, str, str], float] = engine_s) -
 
 
 def compile_kernel(study: Study) -> None:
-    """Plays one trial of each kind, which compiles what the kernel needs for it and keeps that. Workers that begin
-    together would each compile it for themselves. Raises TrialFailed."""
+    """Play one trial of each kind, to compile what the kernel needs and cache it. Raise TrialFailed.
+
+    Workers that begin together would each compile it for themselves.
+    """
     for cell in by_kind(study).values():
         records(replace(study, horizon_days=1), *cell, 0, 1)
 
 
 def is_compiled(study: Study) -> bool:
-    """Whether the kernel's functions for a study were compiled before, and are kept."""
+    """Return True if the kernel's functions for a study are compiled and cached."""
     return all(is_kept(block.PLAYERS[kind][0]) for kind in by_kind(study))
 
 
 def by_kind(study: Study) -> dict[np.dtype, tuple[str, str]]:
-    """The names of a design and environment for each kind of trial that the kernel plays."""
+    """Return the names of a design and environment for each kind of trial that the kernel plays."""
     cells = {cell: (study.designs[cell[0]], study.environments[cell[1]]) for cell in reversed(list(study.cells))}
     return {setup.kind_of(*given): cell for cell, given in cells.items() if setup.refused(*given) is None}
 
@@ -120,7 +131,10 @@ def by_kind(study: Study) -> dict[np.dtype, tuple[str, str]]:
 def by_kernel(
     design: Design, environment: Environment, seed: int, first: int, count: int, horizon_us: int
 ) -> list[np.ndarray]:
-    """The columns of the trials' records, played by the kernel, and those that it hands over by the engine."""
+    """Return the columns of the trials' records, played by the kernel.
+
+    The engine plays the trials that fall back to it.
+    """
     rows = block.rows(design, environment, seed, first, count, horizon_us)
     named = zip(NAMES, rows.T, strict=True)
     columns = [column / engine_trial.SECOND_US if name[-2:] == "_s" else column.copy() for name, column in named]
@@ -134,7 +148,7 @@ def by_kernel(
 def by_engine(
     design: Design, environment: Environment, seed: int, first: int, count: int, horizon_us: int
 ) -> list[tuple[float, ...]]:
-    """The columns of the trials' records, played by the engine."""
+    """Return the columns of the trials' records, played by the engine."""
     rows = []
     for number in range(first, first + count):
         history = histories.history(environment, design.nodes, seed, number, horizon_us)

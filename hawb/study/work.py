@@ -1,14 +1,14 @@
-"""Planned work as the engine plays it: nodes that are taken down and brought back one after another.
+"""Planned work as the engine plays it: nodes are taken down and brought back one after another.
 
 Which node and when depends on the cluster, so it is decided here, second by second, and not in the history:
 
 * The next node goes down, in a controlled way, once it runs and `between_s` are over since the last one came back. With
   `await_online_synchronized_mirror` it waits, no longer than `await_timeout_s`, until it has no master without a
-  synchronised mirror that runs, with `await_online_quorum_plus_one` until the queue's members would still be a majority
-  without it (`rabbitmq-upgrade`, of the same names). With `drain` it is then put into maintenance mode, which its boot
-  ends, a second before it goes: a drained node's own members have stopped and would be waited for.
-* It is away for `down_s`, and longer if something else keeps it down. When it runs again the queue is synchronised by
-  hand, if the procedure says so; after the last node masters are shared out, which changes nothing for a lone queue.
+  running synchronised mirror, with `await_online_quorum_plus_one` until the queue's members would still be a majority
+  without it (`rabbitmq-upgrade`, the commands of these names). With `drain` it is then put into maintenance mode, which
+  its boot ends, a second before it stops: a drained node's own members have stopped, and the wait would not end.
+* It is down for `down_s`, and longer if a failure keeps it down. When it runs again the queue is synchronised by hand,
+  if the procedure says so; after the last node masters are rebalanced, which changes nothing for a lone queue.
 * Work that is due while other work is under way is left out.
 """
 
@@ -30,32 +30,32 @@ from hawb.study.design import QUEUE, Design, Upgrade
 from hawb.study.environment import Environment
 
 LOOK_US = 1_000_000
-"""How often somebody who lacks something tries again."""
+"""The interval between tries of clients, operators and service managers, in microseconds."""
 
 
 def pause_us(upgrade: Upgrade) -> int:
-    """How long nobody takes the next node down once one is back: no shorter than until somebody looks again."""
+    """Return the pause after a node is back before the next one goes down, in microseconds: at least one `LOOK_US`."""
     return max(LOOK_US, microseconds(upgrade.between_s))
 
 
 class Operated(Protocol):
-    """A cluster that is worked on while it is played."""
+    """A cluster with planned work while it is played."""
 
     turn: Turn
 
     @property
     def queue(self) -> Queue | None:
-        """The queue as the side in focus has it."""
+        """Return the queue as the current partition has it."""
 
     def names(self, nodes: Iterable[int]) -> tuple[str, ...]:
-        """The names of nodes."""
+        """Return the names of nodes."""
 
     def do(self, verb: Verb) -> None:
-        """Takes a step, as a scenario has it, at this moment."""
+        """Take a step, as a scenario has it, at this moment."""
 
 
 class Work:
-    """The work under way: the nodes that are `left`, the first of which is away or the next to go."""
+    """The work under way: the nodes that are `left`, of which the first is down or the next to stop."""
 
     def __init__(self, design: Design, environment: Environment):
         self._upgrade, self._version = design.upgrade, design.version
@@ -70,18 +70,18 @@ class Work:
 
     @property
     def keeps_down(self) -> int | None:
-        """The node that is down for planned work."""
+        """Return the node that is down for planned work."""
         return self.left[0] if self._away and not self._coming else None
 
     def begin(self, kind: int, nodes: list[int]) -> None:
-        """Begins work on nodes that is due."""
+        """Begin work that is due on nodes, unless other work is under way."""
         if not self.left:
             self.left, self._kind = nodes, kind
             self._away = self._coming = False
             self._from_us = self._asked_us = 0
 
     def due_us(self, now_us: int) -> float:
-        """When the next part of the work is due, whatever happens to the cluster."""
+        """Return when the next part of the work is due, independent of the cluster's state; infinite if none is."""
         if not self.left:
             return inf
         times_us = [self._from_us]
@@ -90,7 +90,7 @@ class Work:
         return min((time_us for time_us in times_us if time_us > now_us), default=inf)
 
     def do_next(self, played: Operated) -> None:
-        """Does the next part of the work that is possible now."""
+        """Do the next part of the work that is possible now."""
         now_us = played.turn.now_us
         if not self.left or now_us < self._from_us:
             return
