@@ -32,8 +32,8 @@ def beginning(pattern: str) -> str:
     plain = PLAIN.match(pattern)
     if plain is None or "|" in pattern:
         return ""
-    told = plain[1] if plain.end() == len(pattern) else LAST.sub("", plain[1])
-    return told.replace("\\", "")
+    literal = plain[1] if plain.end() == len(pattern) else LAST.sub("", plain[1])
+    return literal.replace("\\", "")
 
 
 @lru_cache(maxsize=1024)

@@ -74,9 +74,9 @@ class Feature(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         for queue_type in ("classic", "quorum"):
-            told = sorted(version for cell in getattr(self, queue_type) for version in cell.versions)
-            if told != sorted(PROFILES):
-                raise ValueError(f"{queue_type}: each of {', '.join(PROFILES)} once, not {', '.join(told)}")
+            listed = sorted(version for cell in getattr(self, queue_type) for version in cell.versions)
+            if listed != sorted(PROFILES):
+                raise ValueError(f"{queue_type}: each of {', '.join(PROFILES)} once, not {', '.join(listed)}")
 
     def cell(self, queue_type: QueueType, version: str) -> Cell:
         """Return the cell of a queue type in the release of a profile."""

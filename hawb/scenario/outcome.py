@@ -158,8 +158,8 @@ def partitions_outcome(state: State, settings: Settings) -> list[list[str]]:
     else:
         seen = (set(state.nodes_of(side)) for side in state.sides)
     views = dict.fromkeys(tuple(node for node in running if node in view) for view in seen)
-    told = [settings.named(nodes) for nodes in views if nodes]
-    return told if len(told) > 1 else []
+    groups = [settings.named(nodes) for nodes in views if nodes]
+    return groups if len(groups) > 1 else []
 
 
 def views_outcome(state: State, settings: Settings, name: str) -> dict:
@@ -186,8 +186,8 @@ def view_outcome(state: State, settings: Settings, side: Side, queue: Queue) -> 
     if queue.type == CLASSIC:
         seen = classic_outcome(state, settings, queue, side)
     else:
-        told = quorum_outcome(state, settings, queue, side)
-        seen = {"state": told["state"], "master": told["leader"], "mirrors": []}
+        found = quorum_outcome(state, settings, queue, side)
+        seen = {"state": found["state"], "master": found["leader"], "mirrors": []}
     return {
         "nodes": settings.named(state.nodes_of(side)),
         **{field: seen[field] for field in ("state", "master", "mirrors")},

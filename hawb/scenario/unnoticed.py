@@ -46,8 +46,8 @@ def unnoticed_outcome(state: State, settings: Settings) -> dict:
     if not links and not nodes:
         return {}
     waiting, operations = _waiting(state)
-    told = {"links": links, "nodes": nodes, "noticed_at_s": at_us / MICROSECONDS}
-    return {"unnoticed": told | {"waiting": waiting, "operations": operations}}
+    found = {"links": links, "nodes": nodes, "noticed_at_s": at_us / MICROSECONDS}
+    return {"unnoticed": found | {"waiting": waiting, "operations": operations}}
 
 
 def _waiting(state: State) -> tuple[dict[str, int], int]:
@@ -71,5 +71,5 @@ def unnoticed_s(outcome: Mapping) -> int:
 
     Another second lets mirrors be promoted.
     """
-    told = outcome.get("unnoticed")
-    return ceil(round(told["noticed_at_s"] - outcome["time_s"], 6)) + 1 if told else 0
+    found = outcome.get("unnoticed")
+    return ceil(round(found["noticed_at_s"] - outcome["time_s"], 6)) + 1 if found else 0

@@ -69,7 +69,7 @@ def own_seed(seed: int, number: int) -> int:
 
 def play(design: Design, environment: Environment, history: np.ndarray, seed: int, horizon_us: int) -> Record:
     """Return the record of a history that the engine plays until the horizon."""
-    played = Played(design, environment, seed, told=False)
+    played = Played(design, environment, seed, traced=False)
     played.through(history.tolist(), horizon_us)
     return played.record()
 
@@ -77,14 +77,14 @@ def play(design: Design, environment: Environment, history: np.ndarray, seed: in
 class Played:
     """A trial under way: the engine's turn, and the clients and operators of the cluster.
 
-    With `told` the turn writes a trace.
+    With `traced` the turn writes a trace.
     """
 
-    def __init__(self, design: Design, environment: Environment, seed: int, *, told: bool = True):
+    def __init__(self, design: Design, environment: Environment, seed: int, *, traced: bool = True):
         begun = scenario(design, environment, seed)
         self._traffic = environment.traffic
         settings = beginning.settings_of(begun)
-        self.turn = Turn(settings, beginning.begin(begun, settings), 0, told=told)
+        self.turn = Turn(settings, beginning.begin(begun, settings), 0, traced=traced)
         self._name = next(iter(self.turn.queues))
         self._kept_down: set[int] = set()
         self._consumes = True

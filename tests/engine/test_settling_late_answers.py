@@ -108,8 +108,8 @@ def test_an_answer_may_be_for_a_message_that_comes_later():
 
 def test_places_of_a_replica_in_pieces():
     queue = SimpleNamespace(unplaced=((4, 5),), places=((1, ((2, 3, 0), (7, 8, 2), (9, places.OPEN, 3))),))
-    assert places.told(queue, 0, ((6, 8), (1, 3))) == ((4, 6), (1, 3))
-    assert places.told(queue, 1, ((2, 3), (7, 9))) == ((2, 3), (3, 4), (4, 4))
+    assert places.places_of(queue, 0, ((6, 8), (1, 3))) == ((4, 6), (1, 3))
+    assert places.places_of(queue, 1, ((2, 3), (7, 9))) == ((2, 3), (3, 4), (4, 4))
     assert places.meant(queue, 0, ((3, 4), (-2, -1))) == ((3, 3), (6, 6), (-2, -1))
     gap = SimpleNamespace(unplaced=(), places=((1, ((2, 3, -1), (7, places.OPEN, 2))),))
     assert places.meant(gap, 1, ((1, 6),)) == ((-2, -1), (2, 3), (7, 8))

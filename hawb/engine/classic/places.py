@@ -92,7 +92,7 @@ def numbers_from(queue: Queue, first: int, last: int) -> Iterator[tuple[int, int
     yield first, last
 
 
-def told(queue: Queue, node: int, numbers: Runs) -> Runs:
+def places_of(queue: Queue, node: int, numbers: Runs) -> Runs:
     """Return the places of messages that the replica at a node has delivered, in their order, one for one."""
 
     def places(first: int, last: int, shift: int) -> Iterator[tuple[int, int]]:
@@ -124,8 +124,8 @@ def outdated(consumer: Consumer, queue: Queue | None, master: int) -> dict[str, 
     stale = {"stale": runs.chain(consumer.stale, held)}
     if queue is None or not (queue.places or consumer.places):
         return stale
-    before = consumer.places or told(queue, NOWHERE, consumer.stale)
-    return stale | {"places": runs.chain(before, told(queue, master, held))}
+    before = consumer.places or places_of(queue, NOWHERE, consumer.stale)
+    return stale | {"places": runs.chain(before, places_of(queue, master, held))}
 
 
 def heard(consumer: Consumer, queue: Queue) -> Runs:
@@ -135,7 +135,7 @@ def heard(consumer: Consumer, queue: Queue) -> Runs:
     """
     if not (queue.places or consumer.places):
         return consumer.stale
-    return meant(queue, queue.master, consumer.places or told(queue, NOWHERE, consumer.stale))
+    return meant(queue, queue.master, consumer.places or places_of(queue, NOWHERE, consumer.stale))
 
 
 def matter(state: State, side: Side, names: tuple[int, ...]) -> tuple:
@@ -148,7 +148,7 @@ def matter(state: State, side: Side, names: tuple[int, ...]) -> tuple:
              if one.clock is None and not one.automatic and one.state != "closed"}  # fmt: skip
     known = (side.queues[name] for name in sorted(asked) if name in side.queues)
     return tuple(
-        (queue.name, tuple(sorted((names[node], told(queue, node, with_next(state, queue, content)))
+        (queue.name, tuple(sorted((names[node], places_of(queue, node, with_next(state, queue, content)))
                                   for node, content in enumerate(queue.contents) if content is not None)))
         for queue in known if not queue.has_group
     )  # fmt: skip

@@ -22,10 +22,10 @@ they are confirmed. A closed channel appears as the error of its step."""
 
 def tell(turn: Turn, queue: str, numbers: Runs, publisher: str | None, *, transaction: bool, confirmed: bool) -> None:
     """Confirm messages to their publisher, or nack them; `publisher` is the steady publisher, if one sent them."""
-    told, field = ANSWERS[transaction, confirmed]
+    event, field = ANSWERS[transaction, confirmed]
     if field is not None:
         turn.book(queue, **{field: runs.union(getattr(turn.account(queue), field), numbers)})
-    turn.emit(told, queue=queue, ids=numbers)
+    turn.emit(event, queue=queue, ids=numbers)
     if publisher is not None and confirmed:
         turn.change_publisher(publisher, confirmed=turn.publishers[publisher].confirmed + runs.size(numbers))
 

@@ -296,13 +296,13 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
     )
     if isinstance(operation, Publish):
         keep_for_orphaned_mirrors(turn, operation, queue.name, numbers)
-    told = {"replicas": turn.settings.named(takers), "bytes_replicated": sent_bytes}
+    detail = {"replicas": turn.settings.named(takers), "bytes_replicated": sent_bytes}
     if queue.has_group:
         group = turn.groups[queue.name]
         holders = [node for node in sorted(group.members) if not group.behind(node)]
         term = max(member.log.last_term for member in group.members.values())
-        told |= {"replicas": turn.settings.named(holders), "term": term}
-    turn.emit("messages_published", queue=queue.name, ids=numbers, **told)
+        detail |= {"replicas": turn.settings.named(holders), "term": term}
+    turn.emit("messages_published", queue=queue.name, ids=numbers, **detail)
     due_us = [
         (node, NEVER_US if never_answers(turn, operation, queue, node) else heard_us(turn, operation, queue, node))
         for node in replicas

@@ -56,8 +56,8 @@ class Moment(Struct, frozen=True):
 
     def trace(self, since: int = 0) -> list[Entry]:
         """Return the trace from the entry with the number `since` on."""
-        told = takewhile(lambda moment: moment.entries_so_far > since, self._back())
-        chapters = [moment.entries[max(since - moment.entries_before, 0) :] for moment in told]
+        recent = takewhile(lambda moment: moment.entries_so_far > since, self._back())
+        chapters = [moment.entries[max(since - moment.entries_before, 0) :] for moment in recent]
         return [entry for chapter in reversed(chapters) for entry in chapter]
 
     def _back(self) -> Iterator[Moment]:

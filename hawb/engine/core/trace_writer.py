@@ -33,8 +33,8 @@ class TraceWriter:
         if queue is not None and self._flows.pending:
             self.end_flows(now_us, queue)
         number = self._first + len(self.entries)
-        told = {key: runs.as_lists(value) if key == "ids" else value for key, value in detail.items()}
-        self.entries.append(Entry(number, now_us, step, event, node, queue, told, because))
+        plain = {key: runs.as_lists(value) if key == "ids" else value for key, value in detail.items()}
+        self.entries.append(Entry(number, now_us, step, event, node, queue, plain, because))
         return number
 
     def flow(self, event: str, node: int, queue: str, detail: dict) -> None:
@@ -43,11 +43,11 @@ class TraceWriter:
 
     def end_flows(self, now_us: int, queue: str | None = None) -> None:
         """Write the merged entries about a queue (None: about all queues)."""
-        for told in self._flows.take(queue):
-            self.write(now_us, OF_NO_STEP, told.event, told.node, told.queue, told.detail, None)
+        for entry in self._flows.take(queue):
+            self.write(now_us, OF_NO_STEP, entry.event, entry.node, entry.queue, entry.detail, None)
 
 
-class Told(Struct):
+class MergedEntry(Struct):
     """A merged entry that is not written yet."""
 
     event: str
@@ -60,20 +60,20 @@ class FlowTrace:
     """The merged entries that are not written yet."""
 
     def __init__(self) -> None:
-        self.pending: dict[tuple, Told] = {}
+        self.pending: dict[tuple, MergedEntry] = {}
 
     def add(self, event: str, node: int, queue: str, detail: dict[str, object]) -> None:
         """Add messages to the entry that is otherwise equal, or begin an entry."""
         rest = tuple(str(value) for field, value in detail.items() if field not in SUMS)
-        told = self.pending.setdefault((event, node, queue, *rest), Told(event, node, queue, {}))
-        grown = SUMS.keys() & told.detail.keys()
-        told.detail |= detail | {field: SUMS[field](told.detail[field], detail[field]) for field in grown}
+        entry = self.pending.setdefault((event, node, queue, *rest), MergedEntry(event, node, queue, {}))
+        grown = SUMS.keys() & entry.detail.keys()
+        entry.detail |= detail | {field: SUMS[field](entry.detail[field], detail[field]) for field in grown}
 
-    def take(self, queue: str | None = None) -> list[Told]:
+    def take(self, queue: str | None = None) -> list[MergedEntry]:
         """Remove and return the entries of a queue (None: of all queues), in the order in which they began."""
         if not self.pending:
             return []
-        taken = {key: told for key, told in self.pending.items() if queue in (None, told.queue)}
+        taken = {key: entry for key, entry in self.pending.items() if queue in (None, entry.queue)}
         for key in taken:
             del self.pending[key]
         return list(taken.values())

@@ -53,23 +53,23 @@ def place_of(event: object) -> int | None:
     return getattr(event, "node", None)
 
 
-def of_focus(name: str, told: str) -> property:
+def of_focus(name: str, doc: str) -> property:
     """Return a property of the turn that reads and writes a field of the current side."""
 
     def write_to(turn: Turn, value: object) -> None:
         setattr(turn.focus, name, value)
 
-    return property(attrgetter(f"focus.{name}"), write_to, doc=told)
+    return property(attrgetter(f"focus.{name}"), write_to, doc=doc)
 
 
 class Turn:
     """A moment that is being continued: rules change it, `finish` returns the next moment.
 
     `focus` is the current side of the partition: the one whose queues and policies the turn reads and writes. `because`
-    is the number of the trace entry that causes what happens now. Without `told` no trace is written.
+    is the number of the trace entry that causes what happens now. Without `traced` no trace is written.
     """
 
-    def __init__(self, settings: Settings, moment: Moment, step: int, *, told: bool = True):
+    def __init__(self, settings: Settings, moment: Moment, step: int, *, traced: bool = True):
         self.settings = settings
         self.before = moment
         state = moment.state
@@ -99,7 +99,7 @@ class Turn:
         self.ledger: dict[str, Account] = opened(moment.ledger)
         self.losses: list[Loss] = list(moment.losses)
         self.refusals: list[Refusal] = []
-        self._trace = TraceWriter(moment.entries_so_far) if told else None
+        self._trace = TraceWriter(moment.entries_so_far) if traced else None
 
     @cached_property
     def setup(self) -> Setup:

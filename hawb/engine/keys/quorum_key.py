@@ -51,10 +51,10 @@ def group_key(state: State, name: str, names: tuple[int, ...], proposal: Callabl
 
 def message_key(message: Message, proposal: Callable[[Proposal], tuple]) -> tuple:
     """Return the key of a message under way between members; `proposal` returns the key of one proposal in it."""
-    told = astuple(message)
+    fields = astuple(message)
     if isinstance(message, AppendEntries):
-        told = tuple(_entries_key(part, proposal) if part is message.entries else part for part in told)
-    return message.kind, told
+        fields = tuple(_entries_key(part, proposal) if part is message.entries else part for part in fields)
+    return message.kind, fields
 
 
 def _entries_key(entries: tuple[Run, ...], proposal: Callable[[Proposal], tuple]) -> tuple:
@@ -191,9 +191,9 @@ class _Seen:
 
     def _log(self, log: Log) -> tuple:
         entries = log.between(self._start + 1, log.last_index)
-        told = tuple((run.count, run.offset, self._term(run.term), self._command(run.command)) for run in entries)
+        logged = tuple((run.count, run.offset, self._term(run.term), self._command(run.command)) for run in entries)
         _, members = log.configurations[-1]
-        return self._term(_term_at(log, self._start)), told, log.written - self._base, _renamed(members, self._names)
+        return self._term(_term_at(log, self._start)), logged, log.written - self._base, _renamed(members, self._names)
 
     def _command(self, command: object) -> object:
         if isinstance(command, Proposal):

@@ -157,8 +157,8 @@ def tell_publishers(turn: Turn, name: str) -> None:
         return
     limits, known = limits_of(queue), fifo.of(queue)
     if limits.max_length is None and limits.max_length_bytes is None:
-        told = fifo.release(turn).unblocks_unlimited
-        fifo.change(turn, name, roomy=False, enqueuers=go_on(turn, queue) if told else known.enqueuers)
+        unblocks = fifo.release(turn).unblocks_unlimited
+        fifo.change(turn, name, roomy=False, enqueuers=go_on(turn, queue) if unblocks else known.enqueuers)
     elif limits.overflow == DROP_HEAD:
         fifo.change(turn, name, roomy=rules.is_roomy(limits, *length_and_bytes(queue)))
     elif rules.is_too_long(limits, *length_and_bytes(queue)):

@@ -42,8 +42,8 @@ CAUSES = {"disk_lost": "disk_lost", "node_reset": "disk_lost", "shrunk_by_force"
 
 def last_lost_copy(turn: Turn, name: str) -> tuple[str, int | None]:
     """Return why a queue's members last lost what they had on disk, and the number of the entry that reports it."""
-    told = (*turn.before.trace(), *turn.entries)
-    about = (entry for entry in reversed(told) if entry.event in CAUSES and entry.queue in (name, None))
+    entries = (*turn.before.trace(), *turn.entries)
+    about = (entry for entry in reversed(entries) if entry.event in CAUSES and entry.queue in (name, None))
     return next(((CAUSES[entry.event], entry.number) for entry in about), ("disk_lost", None))
 
 

@@ -158,9 +158,9 @@ def look_for_channels(turn: Turn, name: str, leader: int) -> None:
 def dead_ones(turn: Turn, name: str) -> list[Consumer]:
     """Return consumers that died with their nodes and that the queue still knows, except those reported already."""
     waiting = [one.operation for one in turn.groups[name].waiting]
-    told = {one.consumer for one in waiting if isinstance(one, ChannelDown)}
+    reported = {one.consumer for one in waiting if isinstance(one, ChannelDown)}
     mine = [one for one in turn.consumers.values() if one.queue == name and one.state == "closed"]
-    return [one for one in mine if one.name not in told and consuming.is_known(turn, one)]
+    return [one for one in mine if one.name not in reported and consuming.is_known(turn, one)]
 
 
 def node_back(turn: Turn, node: int) -> None:
