@@ -143,8 +143,8 @@ def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> d
     active = subscriber.state == "active" and subscriber.subscribed
     deaf = active and status is None and not subscriber.cancel_notify
     told = {
-        # A client without cancel notifications still counts as active. If a client with them got none, its channel tries
-        # to consume again from a queue whose master is gone.
+        # A client without cancel notifications still counts as active. If a client with them got none, its channel
+        # tries to consume again from a queue whose master is gone.
         "state": "cancelled" if deaf else subscriber.state,
         **({} if status == UNTOLD else {"activity_status": status}),
         "queue": subscriber.queue,
