@@ -6,8 +6,8 @@ is written after its scenario has been compared, and belongs to exactly those st
 continues where it stopped, and after a change of the draws plays changed scenarios again. Of two lines for the same
 scenario the later one counts; a scenario whose line is deleted is played again.
 
-The campaign's `Kind` decides what is drawn, and whether outcomes are compared as a whole or queue by queue; each part
-that differs is shrunk by itself, to a file of its own.
+The campaign's `Kind` draws the scenarios, and compares outcomes as a whole or queue by queue. Each part that differs is
+shrunk by itself, to its own file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Chapters of random scenarios with faults of nodes or links: a few steps each.
 
-They are drawn for the nodes and queues of a scenario. Each ends with all nodes running. What it leaves behind
-(messages, members, a consumer) is there for the next chapter, so that two can combine to a situation that neither has
+They are drawn for the nodes and queues of a scenario. Each ends with all nodes running. The messages, members and
+consumers that it leaves behind are there for the next chapter, so that two can combine to a situation that neither has
 alone.
 """
 
@@ -25,12 +25,12 @@ from hawb.conformance.random_cast import (
 
 NEWCOMER = "n"
 NOTICED_S = 20
-"""A wait, in seconds, in which nodes see a silent link of `TICKTIME_S` go down, and attempts to connect over it end."""
+"""A wait, in seconds, in which nodes detect a silent link of `TICKTIME_S`, and attempts to connect over it end."""
 BACK_S = 10
 """A wait, in seconds, in which a node that had paused is back."""
 TICKTIME_S = 8
 PATIENT_TICKTIME_S = 15
-"""Long enough for links to be healed before a node goes down for others, though a real cluster is slow to settle."""
+"""Long enough to heal links before any node sees another go down, though a real cluster is slow to settle."""
 
 
 def survived(cast: Cast, lost: str, *clients: str) -> Steps:

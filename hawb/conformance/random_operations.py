@@ -1,6 +1,6 @@
 """Chapters of random scenarios with operations of clients and operators: a few steps each.
 
-What they leave behind is there for the next one, as in `random_faults`.
+The queues and consumers that they leave behind are there for the next one, as in `random_faults`.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def watch(url: str, login: Login) -> Imported:
 
 
 def checked(url: str) -> str:
-    """Return the address without a slash at its end. Raise ApiRefused for an address that hawb cannot use."""
+    """Return the address without a slash at its end. Raise ApiRefused for an address that is not usable."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -94,7 +94,9 @@ def checked(url: str) -> str:
 
 
 def definitions_of(base: str, login: Login) -> dict[str, Any]:
-    """Return an export of policies and virtual hosts, without queues: these come from their listing. Raise ApiRefused.
+    """Return an export of policies and virtual hosts, without queues. Raise ApiRefused.
+
+    Queues come from their listing.
     """
     vhosts, policies, operator_policies = (
         parsed(base, path, login) for path in ("vhosts?columns=name", "policies", "operator-policies")
