@@ -94,10 +94,7 @@ def checked(url: str) -> str:
 
 
 def definitions_of(base: str, login: Login) -> dict[str, Any]:
-    """Return an export of policies and virtual hosts, without queues. Raise ApiRefused.
-
-    Queues come from their listing.
-    """
+    """Return an export of policies and virtual hosts; queues come from their listing. Raise ApiRefused."""
     vhosts, policies, operator_policies = (
         parsed(base, path, login) for path in ("vhosts?columns=name", "policies", "operator-policies")
     )
