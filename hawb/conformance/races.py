@@ -5,7 +5,7 @@
 - Mirrors that join at the same moment are in any order.
 - Once a node came back, mirrors that are not synchronised may be among the recoverable ones or not: nodes add its
   mirror when that joins, and remove each other's when they see each other up (`rabbit_amqqueue:on_node_up`), and the
-  order is random. It stays open for mirrors that stop before they are synchronised.
+  order is random. The same holds for mirrors that stop before they are synchronised.
 - Members that lose their leader become candidates at random times. A member whose node came back may do so as well,
   before it receives a message of the leader. Links that are silent during a step that takes no time in the model may be
   silent for long enough there. So leaders are compared only as long as none of this has happened.
