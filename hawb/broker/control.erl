@@ -1,4 +1,4 @@
-%% A hidden Erlang node that asks and tells the brokers of a cluster what rabbitmqctl would, in milliseconds.
+%% A hidden Erlang node that calls the brokers of a cluster, as rabbitmqctl does, within milliseconds.
 %%
 %% Each line of standard input is `NUMBER EXPRESSION.`; each line of standard output `NUMBER JSON`, in the order in
 %% which answers come. Expressions call the functions below or `rpc:call`.
@@ -6,7 +6,8 @@
 -define(COUNTS, [messages, messages_ready, messages_unacknowledged, state]).
 -export([serve/0, call/5, views/2, held_back/1, crash/3, transfer/3]).
 
-%% A port of its own: the shell's standard input and output would hold an answer back while a line is awaited.
+%% Read input through a separate port: the shell's standard input and output would hold an answer back while it waits
+%% for a line.
 serve() ->
     serve(open_port({fd, 0, 1}, [{line, 16#1000000}, eof])).
 
@@ -34,9 +35,9 @@ value(Expression) ->
         Class:Reason -> #{failed => lists:flatten(io_lib:format("~p: ~tp", [Class, Reason]))}
     end).
 
-%% The value of a call on a node; a map with the one key `failed` if the node or the call fails. A node without power is
-%% not waited for. What was asked before within the same expression is not asked again: each node's view of fifty queues
-%% asks the same masters and mirrors.
+%% Return the value of a call on a node; a map with the one key `failed` if the node or the call fails. Do not wait for
+%% a node without power. Repeated calls within one expression are cached: each node's view of fifty queues calls the
+%% same masters and mirrors.
 call(Node, Module, Function, Arguments, Timeout) ->
     Asked = {Node, Module, Function, Arguments},
     case get(Asked) of
@@ -58,8 +59,8 @@ called(Node, Module, Function, Arguments, Timeout) ->
         Class:Reason -> #{failed => {Class, Reason}}
     end.
 
-%% What each of some nodes knows: the nodes that it sees, and the queues; or why it does not say. `Unpowered` are nodes
-%% whose hosts have lost their power.
+%% Return the view of each node: the nodes that it sees, and the queues, or the reason of a failure. `Unpowered` are
+%% nodes whose hosts have lost their power.
 views(Nodes, Unpowered) ->
     [put({unpowered, Other}, true) || Other <- Unpowered],
     maps:from_list([{Node, view(Node)} || Node <- Nodes]).
@@ -73,22 +74,23 @@ view(Node) ->
             end
     end.
 
-%% The members that a node sees: those that Mnesia runs with, or with Khepri those that it is connected to.
+%% Return the members that a node sees: those that Mnesia runs with, or with Khepri those that it is connected to.
 seen(Node, Timeout) ->
     case metadata(Node) of
         khepri -> call(Node, rabbit_nodes, list_reachable, [], Timeout);
         mnesia -> call(Node, rabbit_mnesia, cluster_nodes, [running], Timeout)
     end.
 
-%% Where a node keeps its metadata: Khepri has a table of queues of its own for reading.
+%% Return where a node keeps its metadata. Only Khepri has its own table of queues for reading.
 metadata(Node) ->
     case call(Node, ets, whereis, [rabbit_khepri_queue], 10000) of
         Table when is_reference(Table) -> khepri;
         _ -> mnesia
     end.
 
-%% The queues that a node knows. In Mnesia a durable queue whose node is down may stand in the table on disk alone, and
-%% where its process is dead that table says who is to recover it. Khepri has one record of each queue.
+%% Return the queues of which a node has a record. In Mnesia a durable queue whose node is down may be in the table on
+%% disk alone, and where its process is dead that table has the node that will recover it. Khepri has one record of each
+%% queue.
 queues(Node) ->
     {DurableRows, LiveRows} = case metadata(Node) of
         khepri -> {[], rows(Node, rabbit_khepri_queue)};
@@ -101,7 +103,7 @@ queues(Node) ->
 
 rows(Node, Table) -> erpc:call(Node, ets, tab2list, [Table], 10000).
 
-%% While nobody has missed the process's node, all stands as it stood.
+%% Return the record in memory while the process's node counts as up, else the record on disk.
 told(Node, Q, Durable) ->
     case amqqueue:get_pid(Q) of
         Pid when is_pid(Pid) ->
@@ -117,7 +119,7 @@ told(Node, Q, Durable) ->
         _ -> Q
     end.
 
-%% The record on disk has no mirrors, which are processes.
+%% Return the record on disk with the mirrors of the one in memory: mirrors are processes, which no disk has.
 mirrored_as(Q, Durable) ->
     case erlang:function_exported(amqqueue, set_slave_pids, 2) andalso is_list(amqqueue:get_slave_pids(Q)) of
         true ->
@@ -154,7 +156,7 @@ mirroring(Node, Q, Live) ->
           _ -> maps:from_list(Counts) end,
       consumers => case Live of true -> consumers(Q); false -> #{} end}.
 
-%% Each consumer's tag with its place at the queue.
+%% Return each consumer's tag with its place at the queue.
 consumers(Q) ->
     case call(home(amqqueue:get_pid(Q)), rabbit_amqqueue, consumers, [Q], 2000) of
         Consumers when is_list(Consumers) -> places(Consumers);
@@ -163,9 +165,9 @@ consumers(Q) ->
 
 places(Consumers) -> maps:from_list([{element(2, C), element(6, C)} || C <- Consumers]).
 
-%% A quorum queue as a node knows it. The queue's record may name a former leader, and listings show figures of the last
-%% tick: the members are asked themselves, those to which the node is connected, and of several leaders the latest counts.
-%% One that has not heard of a later term, which another has been in, leads nobody any more and its figures are old.
+%% Return a quorum queue as a node sees it. The queue's record may name a former leader, and listings show figures of
+%% the last tick: so the members to which the node is connected are called, and of several leaders the one of the latest
+%% term counts. A leader that does not know of another member's later term leads no longer, and its figures are old.
 quorum(Node, Q) ->
     {Ra, _} = amqqueue:get_pid(Q),
     Members = members(Q),
@@ -190,8 +192,8 @@ quorum(Node, Q) ->
 leaderless(Members, Online) ->
     #{members => Members, online => Online, leader => null, information => null, consumers => #{}}.
 
-%% A stream as the coordinator's member on a node knows it. Its counts of messages are those of the last tick, and so are
-%% not told.
+%% Return a stream as the coordinator's member on a node sees it, without counts of messages: they are those of the last
+%% tick.
 stream(Node, Q) ->
     Members = case call(Node, rabbit_stream_coordinator, members, [maps:get(name, amqqueue:get_type_state(Q))], 2000) of
         {ok, Found} -> Found;
@@ -207,7 +209,7 @@ stream(Node, Q) ->
 
 lives(Pid) -> call(node(Pid), erlang, is_process_alive, [Pid], 2000) =:= true.
 
-%% The leader of the latest term; none if one of the others has been in a later one.
+%% Return the leader of the latest term; none if another member has been in a later one.
 latest([], _, _) -> none;
 latest([Leader], [], _) -> Leader;
 latest(Leaders, Others, Ra) ->
@@ -217,7 +219,7 @@ latest(Leaders, Others, Ra) ->
         false -> Leader
     end.
 
-%% The member's own term: its figures show that of the last tick, as a young leader's do.
+%% Return the member's term from a query: its metrics show that of the last tick, also for a new leader.
 term(Node, Ra) ->
     case call(Node, ra, local_query, [{Ra, Node}, fun rabbit_fifo:query_messages_total/1], 2000) of
         {ok, {{_, Term}, _}, _} -> Term;
@@ -230,7 +232,7 @@ local_query(Node, Ra, Query) ->
         _ -> null
     end.
 
-%% RabbitMQ 3.8 keeps the nodes of a quorum queue in a field of their own, 4.3 with each the name that its log has there.
+%% Return the members' nodes. RabbitMQ 3.8 keeps them in a separate field, 4.3 with the name of each member's log.
 members(Q) ->
     case erlang:function_exported(amqqueue, get_type_state, 1) of
         true ->
@@ -241,24 +243,24 @@ members(Q) ->
         false -> amqqueue:get_quorum_nodes(Q)
     end.
 
-%% RabbitMQ 4.0 mirrors nothing, and its record of a queue has no such fields.
+%% Return mirrors by a field of the queue's record. RabbitMQ 4.0 has no mirrors, and its record has no such fields.
 mirrors(Field, Q) ->
     case erlang:function_exported(amqqueue, Field, 1) of
         true -> amqqueue:Field(Q);
         false -> []
     end.
 
-%% A mirror that has refused to take over is gone, though the record still has it, and so is one whose node has died.
+%% Return the mirrors whose processes run. The record keeps a mirror that refused promotion, and one whose node is down.
 living(Pids) when is_list(Pids) -> [P || P <- Pids, call(node(P), erlang, is_process_alive, [P], 2000) =:= true];
 living(Other) -> Other.
 
-%% How much mirrors have yet to take in: the master counts a synchronisation as done once it has sent everything.
+%% Return the length of the mirrors' message queues: for the master a synchronisation is over when it has sent all.
 backlog(Pids) when is_list(Pids) ->
     Told = [call(node(P), erlang, process_info, [P, message_queue_len], 2000) || P <- Pids],
     lists:sum([Length || {message_queue_len, Length} <- Told]);
 backlog(_) -> 0.
 
-%% Asked across a broken link a node would only wait: the queue's own node is asked.
+%% Return the queue's own node: any other node would wait for an answer across a broken link.
 home(Pid) when is_pid(Pid) -> node(Pid);
 home({_, Node}) -> Node;
 home(_) -> none.
@@ -266,14 +268,14 @@ home(_) -> none.
 policy(undefined) -> null;
 policy(Policy) -> proplists:get_value(name, Policy).
 
-%% The names that clients gave their connections to a node from which it does not read: flow control lasts for a while.
+%% Return the names of a node's connections that are in flow control or blocked. The state `flow` outlasts flow control.
 held_back(Node) ->
     Told = [call(Node, rabbit_networking, connection_info, [P, [client_properties, state]], 2000) ||
                P <- call(Node, rabbit_networking, local_connections, [], 2000)],
     [Name || [{client_properties, Properties}, {state, State}] <- Told, lists:member(State, [flow, blocked, blocking]),
              {<<"connection_name">>, longstr, Name} <- Properties].
 
-%% Crashes the process that a queue has on a node, the master's, a mirror's or a member's; without a node, the master's.
+%% Crash a queue's process on a node: the master's, a mirror's or a member's; without a node, the master's or leader's.
 crash(Asked, Name, Node) ->
     Found = erpc:call(Asked, rabbit_amqqueue, lookup, [Name], 5000),
     Processes = [P || {ok, Q} <- [Found], P <- processes(Q, Node), is_pid(P), Node =:= none orelse node(P) =:= Node],
@@ -290,8 +292,8 @@ processes(Q, Node) ->
         {Master, _} -> [Master | case mirrors(get_slave_pids, Q) of Pids when is_list(Pids) -> Pids; _ -> [] end]
     end.
 
-%% Moves a queue's master or leader. The function for masters does so with any queue; who calls it looks first whether
-%% it is mirrored.
+%% Move a queue's master or leader. RabbitMQ's function for masters accepts any queue, so check first that it is
+%% mirrored.
 transfer(Asked, Name, There) ->
     case erpc:call(Asked, rabbit_amqqueue, lookup, [Name]) of
         {ok, Q} -> transfer(Asked, Q, There, amqqueue:get_type(Q));

@@ -72,7 +72,7 @@ def script(name: str) -> str:
 
 
 def release(version: str) -> Release:
-    """Return the release of a profile, installed at its first use. Raise CannotPlay, with what is missing."""
+    """Return the release of a profile, installed at its first use. Raise CannotPlay, naming the missing parts."""
     if version not in SUITES:
         raise CannotPlay(f"no real broker is available for version {version}; available: {', '.join(SUITES)}")
     return found(version) or install(Release(version, directory() / version))

@@ -3,8 +3,8 @@
 A story that begins with an empty cluster is set up by its first steps. The export of the state before the faults comes
 after them: before the first step that does more than set up (`trouble`).
 
-Nodes' views are queried over Erlang, not read from their logs, so that they can verify what is read from the logs. They
-are queried about twenty times a second while a step waits for the cluster to settle, and not while a step only lets
+Nodes' views are queried over Erlang, not read from their logs, so that they can verify the logs' content. They are
+queried about twenty times a second while a step waits for the cluster to settle, and not while a step only lets
 time pass. Exports are those of `export_files`.
 """
 

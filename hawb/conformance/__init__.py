@@ -1,4 +1,4 @@
-"""The maintainers' laboratory: random, wide and long stories played by model and broker, and what differs.
+"""The maintainers' laboratory: model and broker play random, wide and long stories, and hawb compares them.
 
-Start with `compare` for one scenario and with `fuzz` for campaigns. `races` says what a real cluster leaves to chance.
+Start with `compare` for one scenario and with `fuzz` for campaigns. `races` lists the races of a real cluster.
 """

@@ -1,8 +1,8 @@
-"""Model and broker side by side: what differs, field by field.
+"""Compare model and broker, field by field.
 
-Only fields that the broker tells are compared, and none that the scenario calls a matter of luck (`racy`) or that is
-known to differ; `hawb.conformance.races` has what every real cluster leaves to luck. Texts are compared where RabbitMQ
-gave a reply code; refusals of rabbitmqctl are compared by their steps.
+Only fields that the broker shows are compared, and none that the scenario declares racy (`racy`) or that is known to
+differ; `hawb.conformance.races` has the races of every real cluster. Texts are compared if RabbitMQ gave a reply code;
+refusals of rabbitmqctl are compared by their steps.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ SKIPPED = frozenset({"broker", "contract", "scenario", "unobserved", "version", 
 
 
 class Difference(NamedTuple):
-    """A field in which model and broker differ; `step` is the `expect` step where it was seen, None at the end."""
+    """A field in which model and broker differ.
+
+    `step` is the `expect` step where it was seen, None at the end.
+    """
 
     step: int | None
     field: str
@@ -59,10 +62,10 @@ class Difference(NamedTuple):
 
 
 def compare(played: Played, known: Uncompared | None = None, seeds: int = SEEDS) -> list[Difference]:
-    """The fields in which the model and a broker differ, without those `known` to differ; the fewest that a seed and a
-    renaming of exchangeable nodes leave. The scenario's own seed is tried first, then so many others.
+    """Return the fields in which model and broker differ, without those `known` to differ.
 
-    Raises ScenarioRefused for what the model has no rules for.
+    They are the fewest over seeds and renamings of exchangeable nodes: the scenario's own seed first, then `seeds`
+    others. Raise ScenarioRefused for a scenario that the model has no rules for.
     """
     return compare_parts(played, lambda told: {WHOLE: told}, known, seeds).get(WHOLE, [])
 
@@ -70,8 +73,11 @@ def compare(played: Played, known: Uncompared | None = None, seeds: int = SEEDS)
 def compare_parts(
     played: Played, cut: Cut, known: Uncompared | None = None, seeds: int = SEEDS, narrowed: Narrowed | None = None
 ) -> dict[str, list[Difference]]:
-    """As `compare`, for each part of the outcome by itself; only parts that differ. Luck in one part says nothing about
-    another. So where the scenario can be `narrowed` to one part, other seeds are tried on that alone."""
+    """Return the differences of each part of the outcome, as `compare` does; only parts that differ.
+
+    Chance in one part says nothing about another. So if the scenario can be `narrowed` to one part, other seeds are
+    tried on that alone.
+    """
     scenario, observed, glances, _ = played
     seen = [(step, cut(told)) for step, told in [*sorted(glances.items()), (None, observed)]]
     spared = uncompared(filter(None, (scenario.racy, known)))
@@ -86,8 +92,10 @@ def compare_parts(
 def fewest(
     scenario: Scenario, seen: list[tuple[int | None, dict]], cut: Cut, spared: re.Pattern, parts: set[str], seeds: int
 ) -> dict[str, list[Difference]]:
-    """The fewest differences in each of the parts from the broker's outcomes `seen` at some steps; only parts that
-    differ."""
+    """Return the fewest differences in each of the parts from the broker's outcomes `seen` at some steps.
+
+    Only parts that differ are included.
+    """
     found: dict[str, list[Difference]] = {}
     left = set(parts)
     for told in tellings(scenario, [step for step, _ in seen], seeds):
@@ -109,7 +117,7 @@ def fewest(
 
 
 def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names: dict[str, str]) -> tuple[dict, dict]:
-    """The outcomes of model and broker without what a real cluster leaves to luck; the broker's with nodes renamed."""
+    """Return the outcomes of model and broker without the races of a real cluster, the broker's with nodes renamed."""
     seen = renamed(without_leaders(seen, luckily_led(scenario, mine)), names)
     cancelled, moved = luckily_cancelled(scenario, mine, seen), luckily_served(mine)
     events, refusing, lost = mine["events"], rejecting(scenario), outrun(mine, seen) | luckily_kept(mine, seen)
@@ -122,18 +130,18 @@ def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names:
 
 
 def uncompared(parts: Iterable[Uncompared]) -> re.Pattern:
-    """A pattern of the fields that are left out."""
+    """Return a pattern of the fields that are left out."""
     fields = (re.escape(name).replace(r"\*", ".*") for part in parts for name in part.fields)
     return re.compile("|".join(rf"{field}(\..*)?" for field in fields) or r"(?!)", re.DOTALL)
 
 
 def differences(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """(field, model, broker) wherever two outcomes differ in what the broker tells."""
+    """Yield (field, model, broker) wherever two outcomes differ in fields that the broker shows."""
     for section, seen in broker.items():
         if section == "errors":
             yield from error_differences(model["errors"], seen)
         elif section == "ledger":
-            # Dead letters count as published to their queue, which clients do not see.
+            # Dead letters count as published to their queue; clients do not see that.
             entries = {
                 name: {key: value for key, value in entry.items() if key != "published"}
                 for name, entry in seen.items()
@@ -149,7 +157,7 @@ def differences(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple
 
 
 def as_read(model: dict[str, Any]) -> dict[str, Any]:
-    """The model's outcome, of streams with those messages alone that are committed: nobody reads others."""
+    """Return the model's outcome with only the committed messages of streams: clients read no others."""
     read = {
         name: {"ids": as_lists(left for pair in queue["ids"] for left in minus((tuple(pair),), uncommitted))}
         for name, queue in model["queues"].items()
@@ -159,7 +167,10 @@ def as_read(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def walk(path: tuple[str, ...], model: Any, broker: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Differences below one field: maps by the broker's keys, and at their first two levels by the model's too."""
+    """Yield differences below one field.
+
+    Maps are compared by the broker's keys, and at their first level by the model's too.
+    """
     if path[-1] == "views" and isinstance(model, list) and len(model) == len(broker):
         for index, (mine, seen) in enumerate(zip(model, broker, strict=True)):
             yield from walk((*path, str(index)), mine, seen)
@@ -181,14 +192,14 @@ def walk(path: tuple[str, ...], model: Any, broker: Any) -> Iterator[tuple[str, 
 
 
 def brief(value: Any) -> Any:
-    """A short form of a whole entry, for a message."""
+    """Return a short form of a whole entry, for a message."""
     if not isinstance(value, dict):
         return value
     return {key: value[key] for key in ("state", "master", "mirrors", "leader", "members", "published") if key in value}
 
 
 def error_differences(model: list[dict], broker: list[dict]) -> Iterator[tuple[str, Any, Any]]:
-    """Errors, step by step."""
+    """Yield the differences of errors, step by step."""
     steps = sorted({error["step"] for error in (*model, *broker)})
     for step in steps:
         mine, seen = ([error for error in errors if error["step"] == step] for errors in (model, broker))
@@ -197,5 +208,5 @@ def error_differences(model: list[dict], broker: list[dict]) -> Iterator[tuple[s
 
 
 def comparable(error: dict[str, Any]) -> tuple:
-    """The part of an error that has to be the same."""
+    """Return the part of an error that has to be the same."""
     return error["code"], None if error["code"] is None else error["text"]

@@ -1,16 +1,17 @@
-"""What a real cluster leaves to luck about consumers; `races` has all other luck.
+"""Races of consumers on a real cluster; `races` has all others.
 
 - A channel that tries to consume again gives up after a minute (`rabbit_amqqueue:retry_wait`). Steps that begin once
   the cluster has settled may take as long there and no time in the model: a consumer that waits may be cancelled.
-- A channel that hears of a quorum queue's end consumes from it again, which succeeds as long as the record is there
-  (`rabbit_channel:handle_consuming_queue_down_or_eol`; without mirroring it does not try): then nobody is cancelled.
+- A channel that is notified of a quorum queue's end consumes from it again, which succeeds as long as the record is
+  there (`rabbit_channel:handle_consuming_queue_down_or_eol`; without mirroring it does not try): then no consumer is
+  cancelled.
 - When a mirrored queue's master is gone each of its consumers' channels consumes again for itself
-  (`rabbit_channel:handle_consuming_queue_down_or_eol`): any may come first, be the active one, and get what the others
-  had, whatever its priority.
-- A node that stops closes its clients' channels in any order: what one held may go to another for a moment, which hears
-  of it or not.
-- A consumer whose client is gone has no place that matters: a quorum queue keeps one that went with its node as
-  suspected until the node is back, and clients do not hear of it.
+  (`rabbit_channel:handle_consuming_queue_down_or_eol`): any may come first, be the active one, and get the messages of
+  other consumers, regardless of its priority.
+- A node that stops closes its clients' channels in any order: the deliveries of one may go to another for a moment,
+  and its client receives them or not.
+- The place of a consumer whose client is gone does not matter: a quorum queue keeps one that went with its node as
+  suspected until the node is back, and clients do not see it.
 """
 
 from __future__ import annotations
@@ -24,17 +25,20 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.verbs import Declare
 
 OF_HOLDERS = ("messages_ready", "messages_unacknowledged", "redelivered")
-"""A queue's fields about messages that somebody holds."""
+"""A queue's fields about messages that are held by consumers."""
 CONTENTS = ("ids", "messages", "synchronised_mirrors", "critical_nodes", *OF_HOLDERS)
 """A queue's fields about its messages, and about the mirrors that have them all."""
 ANSWERS = ("confirmed", "nacked", "refused")
 """An account's fields about the messages that its queue had room for."""
 SHARES = ("received", "unacknowledged", "activity_status")
-"""A consumer's fields that depend on what other consumers of its queue get."""
+"""A consumer's fields that depend on the messages of other consumers of its queue."""
 
 
 def luckily_cancelled(scenario: Scenario, mine: Told, its: Told) -> dict[str, str]:
-    """The consumers that were cancelled or not by luck, and in just one of model and broker; each with its queue."""
+    """Return the consumers whose cancellation is a race, each with its queue.
+
+    Only those that differ in it between model and broker are included.
+    """
     lucky = {**waiting(scenario, mine), **reconsuming(scenario, mine)}
     both = ((name, told, its.get("consumers", {}).get(name, told)) for name, told in mine["consumers"].items())
     return {
@@ -44,8 +48,10 @@ def luckily_cancelled(scenario: Scenario, mine: Told, its: Told) -> dict[str, st
 
 
 def waiting(scenario: Scenario, model: Told) -> dict[str, int]:
-    """The consumers that waited through a step without a time, which may take a minute on a real cluster; each with
-    the step at which its wait began."""
+    """Return the consumers that waited through a step without a time, each with the step at which its wait began.
+
+    Such a step may take a minute on a real cluster.
+    """
     events = [event for event in model["events"] if event["event"] == "consumer_waits"]
     since = {event["detail"]["consumer"]: event["step"] for event in reversed(events)}
     untimed = max((index for index, step in enumerate(scenario.steps) if step.at is None), default=0)
@@ -53,7 +59,7 @@ def waiting(scenario: Scenario, model: Told) -> dict[str, int]:
 
 
 def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
-    """The consumers of quorum queues that were deleted, in releases that mirror, each with the step of the deletion."""
+    """Return the consumers of deleted quorum queues, in releases with mirroring, each with the step of the deletion."""
     quorum = {whole(step.verb.queue) for step in scenario.steps
               if isinstance(step.verb, Declare) and step.verb.arguments.get("x-queue-type") == "quorum"}  # fmt: skip
     if not PROFILES[scenario.cluster.version].mirroring:
@@ -66,8 +72,10 @@ def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
 
 
 def luckily_served(model: Told) -> dict[str, str]:
-    """The consumers that consumed again, or went with a node that stops, at the same moment as others of their queue,
-    each with its queue."""
+    """Return the consumers that consumed again at the same moment as others of their queue, each with its queue.
+
+    Consumers that went with the same stopping node are included.
+    """
     stopping_at = {event["t"] for event in model["events"] if event["event"] == "node_stopping"}
     found: dict[tuple[str, str, float], set[str]] = defaultdict(set)
     for event in model["events"]:
@@ -78,7 +86,7 @@ def luckily_served(model: Told) -> dict[str, str]:
 
 
 def without_shares(told: Told, consumers: dict[str, str]) -> Told:
-    """A part of an outcome without which messages each of these consumers got, and which of them is active."""
+    """Return a part of an outcome without the messages of these consumers, and without which of them is active."""
     if not consumers.keys() & told.get("consumers", {}).keys():
         return told
     named = {name: without(told["consumers"][name], *SHARES) for name in consumers.keys() & told["consumers"].keys()}
@@ -88,14 +96,17 @@ def without_shares(told: Told, consumers: dict[str, str]) -> Told:
 
 
 def rejecting(scenario: Scenario) -> set[str]:
-    """The queues that reject messages for which they have no room."""
+    """Return the queues that reject messages when they are full."""
     declared = (step.verb for step in scenario.steps if isinstance(step.verb, Declare))
     return {whole(verb.queue) for verb in declared if "reject-publish" in str(verb.arguments.get("x-overflow"))}
 
 
 def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[Told], refusing: set[str]) -> Told:
-    """A part of an outcome without some consumers, and without their queues' messages: limits drop messages that nobody
-    holds, which are dead-lettered, or in `refusing` queues leave no room for others."""
+    """Return a part of an outcome without some consumers, and without their queues' messages.
+
+    Limits drop messages that no consumer holds, which are dead-lettered, or in `refusing` queues leave no room for
+    others.
+    """
     if not consumers.keys() & told.get("consumers", {}).keys():
         return told
     dropping = dict.fromkeys(consumers.values(), CONTENTS)
@@ -109,6 +120,6 @@ def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[To
 
 
 def without_lost_places(consumers: dict[str, Told]) -> dict[str, Told]:
-    """A broker's consumers, without the place at their queue of those whose clients are gone."""
+    """Return a broker's consumers, without the place at their queue of those whose clients are gone."""
     gone = {name for name, told in consumers.items() if told["state"] == "closed"}
     return consumers | {name: without(consumers[name], "activity_status") for name in gone}

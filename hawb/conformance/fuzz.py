@@ -1,13 +1,13 @@
-"""Random scenarios played twice, by the model and by `other`, which claims to do the same, with each result kept.
+"""Play random scenarios twice, by the model and by `other`, which should have the same outcome, and keep each result.
 
 A campaign has a directory: `results.jsonl`, a line for each scenario that was played, and for each that differed a YAML
-file, shrunk, and a JSON file with the other's outcome, which is compared again by the rules of a later day. A line is
-written once its scenario has been compared and belongs to just those steps, so an interrupted campaign continues where
-it stopped, and after a change of the draws plays changed scenarios again. Of two lines for the same scenario the later
-one counts; a scenario whose line is taken out is played again.
+file, shrunk, and a JSON file with the other's outcome, which a later version of the rules can be compared with. A line
+is written after its scenario has been compared, and belongs to exactly those steps, so an interrupted campaign
+continues where it stopped, and after a change of the draws plays changed scenarios again. Of two lines for the same
+scenario the later one counts; a scenario whose line is deleted is played again.
 
-The campaign's `Kind` says what is drawn, and whether outcomes are compared as a whole or queue by queue; each part that
-differs is shrunk by itself, to a file of its own.
+The campaign's `Kind` draws the scenarios, and compares outcomes as a whole or queue by queue. Each part that differs is
+shrunk by itself, to its own file.
 """
 
 from __future__ import annotations
@@ -50,13 +50,15 @@ OF_ELECTIONS = frozenset(
         "replicas", "replicas_by_view", "term", "commit_index", "log_entries",
     }
 )  # fmt: skip
-"""Fields of an outcome, and of a quorum queue in it, that say who was elected, how often, or how long it took."""
+"""Fields of an outcome, and of a quorum queue in it, that depend on who was elected, how often, or how long it took."""
 
 
 class Result(msgspec.Struct, frozen=True):
-    """The result of scenario `n` of a seed on `other`; `played` is the digest of its steps. `fields` are the fields
-    that differed, `notes` the differences in words, or the reason why it could not be played. `parts` has the fields by
-    queue, where queues are compared each by itself."""
+    """The result of scenario `n` of a seed on `other`; `played` is the digest of its steps.
+
+    `fields` are the fields that differed, `notes` the differences in words, or the reason why it could not be played.
+    `parts` has the fields by queue, if queues are compared each by itself.
+    """
 
     other: str
     seed: int
@@ -70,15 +72,18 @@ class Result(msgspec.Struct, frozen=True):
 
     @property
     def differing(self) -> dict[str, tuple[str, ...]]:
-        """The fields that differed, by the part of the outcome."""
+        """Return the fields that differed, by the part of the outcome."""
         return self.parts or ({WHOLE: self.fields} if self.verdict == "differs" else {})
 
 
 class Kind(NamedTuple):
-    """What a campaign plays. `draw` gives scenario `n` of a seed for a profile, `cut` divides the outcome of a scenario
-    into parts, `alone` gives the scenario of one part, `seeds` is how many other seeds the model may draw by, and
-    `name` is added to `other`, so that results of kinds are told apart. `briskly` gives a scenario as the other plays
-    it, and `narrowed` a scenario for one part, both with the same steps."""
+    """The kind of scenarios that a campaign plays.
+
+    `draw` returns scenario `n` of a seed for a profile, `cut` divides the outcome of a scenario into parts, `alone`
+    returns the scenario of one part, `seeds` is how many other seeds the model may draw by, and `name` is added to
+    `other`, to separate the results of kinds. `briskly` returns a scenario as the other plays it, and `narrowed` a
+    scenario for one part, both with the same steps.
+    """
 
     draw: Callable[[int, int, str], Scenario]
     cut: Callable[[Scenario], Cut]
@@ -107,14 +112,14 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class ResultsRefused(Exception):  # noqa: N818 - named for what it says
-    """A file where results are kept holds something else."""
+    """A file of results holds something else."""
 
 
 class Campaign:
-    """The first `count` scenarios of a seed, played by the model and by `play`, whose name is `other`. To meet the
-    draws of `play`, the model may try so many other `seeds`.
+    """The first `count` scenarios of a seed, played by the model and by `play`, whose name is `other`.
 
-    Raises OSError and ResultsRefused for a directory in which results cannot be kept.
+    To match the draws of `play`, the model may try `seeds` other seeds. Creating a campaign raises OSError and
+    ResultsRefused for a directory in which results cannot be kept.
     """
 
     def __init__(
@@ -130,33 +135,33 @@ class Campaign:
         self.results = self._read()
 
     def scenario(self, n: int) -> Scenario:
-        """Scenario `n`."""
+        """Return scenario `n`."""
         if n not in self._drawn:
             self._drawn[n] = self._kind.draw(self.seed, n, self.version)
         return self._drawn[n]
 
     @property
     def left(self) -> list[int]:
-        """The scenarios that have no result yet."""
+        """Return the scenarios that have no result yet."""
         return [n for n in range(self.count) if n not in self.results]
 
     @property
     def unshrunk(self) -> list[tuple[int, str]]:
-        """The scenarios that differ and have no file yet, each with the part that differs."""
+        """Return the scenarios that differ and have no file yet, each with the part that differs."""
         return [(n, part) for n, result in sorted(self.results.items()) for part in result.differing
                 if not self.shrunk_file(n, part).exists()]  # fmt: skip
 
     def shrunk_file(self, n: int, part: str = WHOLE) -> Path:
-        """Where the shrunk form of a scenario, or of its story for one queue, is written."""
+        """Return the file for the shrunk form of a scenario, or of its story for one queue."""
         words = [*self._other.split(), str(self.seed), str(n), *part.split()]
         return self._directory / f"{'-'.join(words)}.yaml"
 
     def told_file(self, n: int) -> Path:
-        """The file of the other's outcomes of a scenario that differs."""
+        """Return the file of the other's outcomes of a scenario that differs."""
         return self.shrunk_file(n).with_suffix(".json")
 
     def play(self, n: int) -> Result:
-        """Plays a scenario on both and keeps the result. Raises OSError."""
+        """Play a scenario on both and keep the result. Raise OSError."""
         began, told = time.monotonic(), []
 
         def ask(scenario: Scenario) -> Played:
@@ -171,7 +176,7 @@ class Campaign:
         return result
 
     def compare_again(self) -> None:
-        """Compares scenarios that differed with the model of today, and keeps changed results. Raises OSError."""
+        """Compare scenarios that differed with the current model, and keep changed results. Raise OSError."""
         for n, result in sorted(self.results.items()):
             if result.verdict != "differs" or not self.told_file(n).exists():
                 continue
@@ -186,7 +191,7 @@ class Campaign:
         return self._differing(scenario, self._kind, min(self._seeds, self._kind.seeds), ask)
 
     def _note(self, n: int, result: Result) -> None:
-        """Keeps a result in place of an earlier one, with the other's outcomes kept for that."""
+        """Keep a result in place of an earlier one, with the other's outcomes of that."""
         whole = self.shrunk_file(n)
         for file in (whole, *self._directory.glob(f"{whole.stem}-*.yaml")):
             file.unlink(missing_ok=True)
@@ -199,8 +204,11 @@ class Campaign:
         self.results[n] = result
 
     def shrink(self, n: int, attempts: int, part: str = WHOLE) -> Path:
-        """Writes the shortest form of a scenario, or of its story for one part, that was found to differ in one of the
-        same fields, in so many more plays; the first one is to see whether it differs at all. Raises OSError."""
+        """Write the shortest form of a scenario, or of its story for one part, that differs in one of the same fields.
+
+        It takes at most `attempts` plays; the first one is to see whether the scenario differs at all. Return the file.
+        Raise OSError.
+        """
         result = self.results[n]
         scenario, fields, notes = self._kind.alone(self.scenario(n), part), set(result.differing[part]), []
 
@@ -230,20 +238,20 @@ class Campaign:
         )  # fmt: skip
 
     def _ask(self, scenario: Scenario) -> Played:
-        """The other's outcome of a scenario."""
+        """Return the other's outcome of a scenario."""
         return self._play(self._kind.briskly(scenario))._replace(scenario=scenario)
 
     def _differing(self, scenario: Scenario, kind: Kind, seeds: int, ask: Play) -> tuple[Differing, str | None]:
-        """The differences between both, or why they cannot be told."""
+        """Return the differences between both, or the reason why there are none to return."""
         try:
             return compare_parts(ask(scenario), kind.cut(scenario), seeds=seeds, narrowed=kind.narrowed), None
         except (CannotPlay, ScenarioRefused) as reason:
             return {}, str(reason)
-        except Exception as fault:  # a fault of the model or the drive is one find more, and no end of a long campaign
+        except Exception as fault:  # a bug in the model or the drive is a result, and does not end a campaign
             return {}, f"{type(fault).__name__}: {fault}"
 
     def _read(self) -> dict[int, Result]:
-        """The results of this campaign that were kept; a line that was not written to its end is dropped."""
+        """Return the results of this campaign that were kept; drop a line that was not written to its end."""
         text = self._file.read_bytes() if self._file.exists() else b""
         whole = text[: text.rfind(b"\n") + 1]
         if len(whole) < len(text):
@@ -259,23 +267,23 @@ class Campaign:
 
 
 def all_of(differing: Differing) -> list[Difference]:
-    """The differences of all parts."""
+    """Return the differences of all parts."""
     return [difference for differences in differing.values() for difference in differences]
 
 
 def notes_of(result: Result, part: str) -> list[str]:
-    """The notes of a result about one part."""
+    """Return the notes of a result about one part."""
     fields = [f", {field}: " for field in result.differing[part]]
     return [note for note in result.notes if any(field in note for field in fields)] or list(result.notes)
 
 
 def kinds(differences: Iterable[Difference]) -> list[str]:
-    """The fields that differ, each once, wherever in the file it was seen."""
+    """Return the fields that differ, each once, for all places in the file."""
     return sorted({re.sub(r"\[step \d+\]", "", difference.field) for difference in differences})
 
 
 def by_another_seed(scenario: Scenario) -> Played:
-    """The model itself with another seed: it differs where the outcome of a scenario depends on chance."""
+    """Return the outcome of the model with another seed: it differs where a scenario depends on chance."""
     run = Run.of(replace(scenario, seed=scenario.seed + 1))
     looks = [index for index, step in enumerate(scenario.steps) if isinstance(step.verb, Expect)]
     glances = {index: settled(outcome(run, run.moment_of(index))) for index in looks}
@@ -283,7 +291,7 @@ def by_another_seed(scenario: Scenario) -> Played:
 
 
 def settled(told: dict[str, Any]) -> dict[str, Any]:
-    """An outcome without what follows from who is elected, and how soon: no broker tells that."""
+    """Return an outcome without the effects of who is elected, and how soon: no broker shows them."""
     queues = {
         name: {key: value for key, value in queue.items() if queue["type"] == "classic" or key not in OF_ELECTIONS}
         for name, queue in told["queues"].items()
@@ -291,15 +299,17 @@ def settled(told: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in told.items() if key not in OF_ELECTIONS} | {"queues": queues}
 
 
-# What a campaign has covered
+# The coverage of a campaign.
 
 
 EVENTS = ("a promotion", "an election", "a loss", "a refusal", "any of these")
 
 
 class Tally(NamedTuple):
-    """What happens in scenarios on the model: how often each verb succeeded and was refused, and how many scenarios
-    have each of `EVENTS`."""
+    """The events of scenarios on the model.
+
+    It has how often each verb succeeded and was refused, and how many scenarios have each of `EVENTS`.
+    """
 
     succeeded: Counter[str]
     refused: Counter[str]
@@ -307,7 +317,7 @@ class Tally(NamedTuple):
 
 
 def tally(scenarios: Iterable[Scenario]) -> Tally:
-    """Plays scenarios on the model and counts."""
+    """Play scenarios on the model and count."""
     found = Tally(Counter(), Counter(), Counter())
     for scenario in scenarios:
         told = outcome(Run.of(scenario))
@@ -324,14 +334,14 @@ def tally(scenarios: Iterable[Scenario]) -> Tally:
 
 
 def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
-    """Rows under their heads, in aligned columns."""
+    """Return rows under their heads, in aligned columns."""
     lines = [[str(cell) for cell in row] for row in (headers, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 def report(campaign: Campaign) -> str:
-    """What a campaign has covered and how it went, as text."""
+    """Return a report of a campaign as text: its coverage and its results."""
     results = campaign.results
     played = [campaign.scenario(n) for n, result in sorted(results.items()) if result.verdict != "unplayed"]
     found = tally(played)

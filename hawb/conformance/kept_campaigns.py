@@ -1,8 +1,8 @@
-"""The kept results of campaigns of wide stories: how often each two settings were asked together, and how often model
-and broker agreed.
+"""The kept results of campaigns of wide stories.
 
-Stories can be drawn again from their seed only as long as what is drawn stays as it is, so the counts are kept and not
-the stories. A file is JSON Lines: the campaign, and then a line for each two settings.
+They say how often each pair of settings was played, and how often model and broker agreed. Stories can be drawn again
+from their seed only until the draws change, so the counts are kept and not the stories. A file is JSON Lines: the
+campaign, and then a line for each pair of settings.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from hawb.scenario.saving import write
 
 
 class KeptCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A campaign on an exact release, by the UTC day on which it ended: how many stories were played and how many could
-    not be, how many queue-stories that makes, in how many of them both agreed, and the fields that differed, by story
-    and queue (no queue is the cluster itself)."""
+    """A campaign on an exact release, by the UTC day on which it ended.
+
+    It has how many stories were played and how many could not be, how many queue-stories that makes, in how many of
+    them both agreed, and the fields that differed, by story and queue (no queue is the cluster itself).
+    """
 
     release: str
     seed: int
@@ -40,7 +42,7 @@ Kept = tuple[KeptCampaign, tuple[Pair, ...]]
 
 
 def kept(campaign: Campaign) -> Kept:
-    """The counts of a campaign that are kept."""
+    """Return the counts of a campaign that are kept."""
     told, played = list(queue_stories(campaign)), campaign.results
     differing = {f"{n} {queue}".strip(): fields for n, result in sorted(played.items())
                  for queue, fields in sorted(result.differing.items())}  # fmt: skip
@@ -54,7 +56,7 @@ def kept(campaign: Campaign) -> Kept:
 
 
 def save(campaign: Campaign, folder: Path) -> Path:
-    """Keeps a campaign, in place of an earlier one of the same release and seed. Raises OSError."""
+    """Keep a campaign, in place of an earlier one of the same release and seed. Return the file. Raise OSError."""
     head, of_pairs = kept(campaign)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{head.release}-{head.seed}.jsonl"
@@ -63,14 +65,14 @@ def save(campaign: Campaign, folder: Path) -> Path:
 
 
 def read(file: Path) -> Kept:
-    """A kept campaign from its file. Raises OSError, and msgspec.DecodeError for another file."""
+    """Return a kept campaign from its file. Raise OSError, and msgspec.DecodeError for another file."""
     first, *rest = file.read_bytes().splitlines()
     decoded = (msgspec.json.decode(line, type=Pair) for line in rest)
     return msgspec.json.decode(first, type=KeptCampaign), tuple(decoded)
 
 
 def together(campaigns: Iterable[Kept]) -> list[Pair]:
-    """Each two settings with the counts of all campaigns, sorted."""
+    """Return each pair of settings with the counts of all campaigns, sorted."""
     often: Counter = Counter()
     equal: Counter = Counter()
     for _, of_pairs in campaigns:

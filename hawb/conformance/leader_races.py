@@ -1,8 +1,8 @@
-"""What a real cluster leaves to luck about who leads quorum queues and streams; `races` has all other luck.
+"""Races for the leadership of quorum queues and streams on a real cluster; `races` has all others.
 
-- Members elect one of themselves, and who is first is a race.
-- A stream's coordinator takes who leads a new epoch, wished for or not, from the first majority of replicas that has
-  stopped (`rabbit_stream_coordinator`, member_stopped).
+- Members elect one of themselves, and the first candidate is random.
+- A stream's coordinator chooses the leader of a new epoch, even of a requested transfer, from the first majority of
+  replicas that has stopped (`rabbit_stream_coordinator`, member_stopped).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BEGINNING_EPOCHS = (AddMember, DeleteMember, ForgetClusterNode, Grow, Rebalance,
 
 
 def without_leaders(seen: Told, names: set[str]) -> Told:
-    """A broker's outcome, without the leaders of these queues."""
+    """Return a broker's outcome, without the leaders of these queues."""
     queues = dict(seen.get("queues", {}))
     for name in names & queues.keys():
         queues[name] = without(queues[name], "leader")
@@ -41,8 +41,11 @@ def without_leaders(seen: Told, names: set[str]) -> Told:
 
 
 def luckily_led(scenario: Scenario, model: Told) -> set[str]:
-    """The quorum queues whose leader is luck: their members elected one themselves, or may have done so while they did
-    not hear each other, or a member's node came back. And all streams, once any of them may have begun a new epoch."""
+    """Return the quorum queues whose leader is random, and all streams once one of them may have begun a new epoch.
+
+    The members of such a queue elected one themselves, or may have done so while they were cut off from each other, or
+    a member's node came back.
+    """
     asked = {index for index, step in enumerate(scenario.steps) if isinstance(step.verb, TransferLeadership)} | {None}
     last = {event["queue"]: event for event in model["events"] if event["event"] == "leader_elected"}
     elected = {name for name, event in last.items() if event["detail"]["term"] > 1 and event["step"] not in asked}
@@ -55,7 +58,7 @@ def luckily_led(scenario: Scenario, model: Told) -> set[str]:
 
 
 def links_silent_for_a_while(scenario: Scenario) -> list[set[str]]:
-    """The links that were cut during steps without a time, which may take longer on a real cluster."""
+    """Return the links that were cut during steps without a time, which may take longer on a real cluster."""
     cut: list[set[str]] = []
     found: list[set[str]] = []
     for before, step in pairwise(scenario.steps):

@@ -1,13 +1,12 @@
-"""What a real cluster leaves to luck about which node is a classic queue's master, and so about all that comes later;
-`races` has all other luck.
+"""Races for the master of a classic queue on a real cluster, and so for all that follows; `races` has all others.
 
-- Survivors note the deaths of a stopping node's replicas before or after it counts as down. Before, they strike its
-  mirrors off the recoverable ones (`rabbit_mirror_queue_misc:update_recoverable`), and its own disk has who was
-  promoted in its place, so that it does not serve the queue when it is forced to boot (`outrun`).
-- Of mirrors that join a queue at the same moment, as those whose process has crashed, any may be the oldest and take
-  over (`luckily_inherited`). They say in any order that they are synchronised
-  (`rabbit_mirror_queue_slave:record_synchronised`). Where a policy lists neither the master nor any of them, the last
-  one to have said so is kept, and is the next master (`rabbit_mirror_queue_mode_nodes`, `luckily_kept`).
+- Survivors process the deaths of a stopping node's replicas before or after it counts as down. Before, they remove its
+  mirrors from the recoverable ones (`rabbit_mirror_queue_misc:update_recoverable`), and its own disk has the mirror
+  that was promoted in its place, so that it does not serve the queue when it is forced to boot (`outrun`).
+- Of mirrors that join a queue at the same moment, such as those whose process has crashed, any may be the oldest and
+  take over (`luckily_inherited`). They report in any order that they are synchronised
+  (`rabbit_mirror_queue_slave:record_synchronised`). If a policy lists neither the master nor any of them, the last one
+  to report is kept, and is the next master (`rabbit_mirror_queue_mode_nodes`, `luckily_kept`).
 """
 
 from __future__ import annotations
@@ -18,8 +17,10 @@ from hawb.conformance.races import Told, without
 
 
 def outrun(model: Told, seen: Told) -> set[str]:
-    """The queues whose master's node was stopped, and then forced to boot before the others, where its disk already
-    named the mirror promoted in its place: that decides all that comes later."""
+    """Return the queues whose master's node was stopped, then forced to boot first, and knew of its successor.
+
+    Its disk already named the mirror promoted in its place: that decides all that comes later.
+    """
     forced = {event["node"] for event in model.get("events", ()) if event["event"] == "records_restored"}
     stopped: set[tuple[str, str]] = set()
     promoted: dict[str, str] = {}
@@ -33,8 +34,10 @@ def outrun(model: Told, seen: Told) -> set[str]:
 
 
 def luckily_inherited(model: Told, seen: Told) -> set[str]:
-    """The queues whose new master was one of several mirrors that had joined at the same moment, where the broker has
-    another master now."""
+    """Return the queues whose new master was one of several mirrors that joined at the same moment.
+
+    Only queues with another master in the broker are included.
+    """
     since: dict[str, dict[str, float]] = defaultdict(dict)
     lucky: set[str] = set()
     for event in model.get("events", ()):
@@ -50,8 +53,10 @@ def luckily_inherited(model: Told, seen: Told) -> set[str]:
 
 
 def luckily_kept(model: Told, seen: Told) -> set[str]:
-    """The queues that changed to a policy which lists no node with all messages, where another mirror was synchronised
-    at the same moment as the kept one, and the broker has another master now."""
+    """Return the queues whose new policy lists no node with all messages, if the broker kept another mirror as master.
+
+    Another mirror must have been synchronised at the same moment as the one that the model kept.
+    """
     listed: dict[str, list[str]] = {}
     policies: dict[str, str] = {}
     since: dict[tuple[str, str], float] = {}
@@ -76,13 +81,13 @@ def luckily_kept(model: Told, seen: Told) -> set[str]:
 
 
 def with_another_master(names: set[str], model: Told, seen: Told) -> set[str]:
-    """Those of the named queues that have another master in the broker."""
+    """Return those of the named queues that have another master in the broker."""
     masters = {name: queue.get("master") for name, queue in seen.get("queues", {}).items()}
     return {name for name in names if masters.get(name) != model["queues"].get(name, {}).get("master")}
 
 
 def without_queues(told: Told, names: set[str]) -> Told:
-    """A part of an outcome without some queues and their consumers."""
+    """Return a part of an outcome without some queues and their consumers."""
     if not names & told.get("queues", {}).keys():
         return told
     consumers = [name for name, consumer in told.get("consumers", {}).items() if consumer["queue"] in names]

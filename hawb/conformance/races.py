@@ -1,27 +1,27 @@
-"""What a real cluster leaves to luck, and how the two outcomes are compared there.
+"""The races of a real cluster, and how outcomes are compared in spite of them.
 
 - RabbitMQ draws by its clock where the model draws by the scenario's seed: another seed is as good (`tellings`), and so
   is another name for a node that no step and no policy names (`renamings`).
-- Mirrors that join at the same moment stand in any order.
+- Mirrors that join at the same moment are in any order.
 - Once a node came back, mirrors that are not synchronised may be among the recoverable ones or not: nodes add its
-  mirror when that joins, and strike off each other's when they hear that they are up (`rabbit_amqqueue:on_node_up`),
-  whichever comes later. It stays open for mirrors that stop before they are synchronised.
-- Members that miss their leader stand for election at random times. A member whose node came back may do so as well,
-  before it has heard from the leader. Links that are silent during a step that takes no time in the model may be silent
-  for long enough there. So leaders are compared only as long as none of this has happened.
-- Messages that several consumers of a quorum queue held come back in the order in which their channels end.
-- Messages that channels have sent while there was no master stand channel by channel in the mirror that takes over, in
-  the order of their processes (`rabbit_mirror_queue_slave:promote_me`, `maps:to_list`). Where a limit leaves room for
-  some of them, luck decides for which (`luckily_taken`).
-- How many messages a client with a rate has had at some moment follows from the machine's clock: numbers may differ
-  by what the client does in half a second, and in seconds more after steps that begin once the cluster has settled.
+  mirror when that joins, and remove each other's when they see each other up (`rabbit_amqqueue:on_node_up`), and the
+  order is random. The same holds for mirrors that stop before they are synchronised.
+- Members that lose their leader become candidates at random times. A member whose node came back may do so as well,
+  before it receives a message of the leader. Links that are silent during a step that takes no time in the model may be
+  silent for long enough there. So leaders are compared only as long as none of this has happened.
+- Messages that several consumers of a quorum queue held are requeued in the order in which their channels end.
+- Messages that channels have sent while there was no master are ordered channel by channel in the mirror that takes
+  over, in the order of their processes (`rabbit_mirror_queue_slave:promote_me`, `maps:to_list`). If a limit leaves room
+  for some of them, chance decides for which (`luckily_taken`).
+- The number of messages of a client with a rate at some moment follows from the machine's clock: numbers may differ by
+  the client's messages in half a second, and in seconds more after steps that begin once the cluster has settled.
 - Since 4.0 a classic queue keeps messages that came without a confirm in memory until it hibernates, after a second
   without messages at first and later after longer (`rabbit_classic_queue_index_v2:needs_sync`, `gen_server2`): when its
-  node is killed they are lost or not.
+  node is killed they may be lost.
 - A quorum queue whose majority comes with a node may have a leader before that node has its classic queues' bindings
-  again (`rabbit_vhost:recover`): messages that it dead-letters to them at once are lost or not.
+  again (`rabbit_vhost:recover`): messages that it dead-letters to them at once may be lost.
 
-`consumer_races` has the luck of consumers, and `master_races` what makes another node the master.
+`consumer_races` has the races of consumers, and `master_races` those that decide which node is the master.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from hawb.scenario.verbs import Publisher
 SEEDS = 500
 """The most seeds that the model is played with."""
 ALIKE = 16
-"""After so many seeds that make no difference none will."""
+"""If this many seeds make no difference, hawb tries no more."""
 JITTER_S = 0.5
-"""How late an event may be on a real machine, looking included."""
+"""The most delay of an event on a real machine, with the time of a look, in seconds."""
 SETTLING_S = 3.0
-"""How much longer or shorter a step that begins when the cluster has settled may take on a real machine."""
+"""The variation of the duration of a step that begins when the cluster has settled, in seconds."""
 GOING = ("node_stopping", "node_killed", "node_lost_power")
 SORTED = frozenset({"members", "online", "synchronised_mirrors"})
 """Lists that have no order of their own."""
@@ -61,8 +61,10 @@ Told = dict[str, Any]
 
 
 def tellings(scenario: Scenario, steps: list[int | None], seeds: int) -> Iterator[list[Told]]:
-    """The model's outcomes of a scenario at these steps and at its end (None), by its own seed and then by others; each
-    different list of outcomes once."""
+    """Yield the model's outcomes of a scenario at these steps and at its end (None).
+
+    They are those of its own seed and then of others. Each different list of outcomes comes once.
+    """
     seen = set()
     for tried, seed in enumerate((scenario.seed, *range(seeds))):
         if tried > ALIKE and len(seen) == 1:
@@ -76,7 +78,7 @@ def tellings(scenario: Scenario, steps: list[int | None], seeds: int) -> Iterato
 
 
 def renamings(scenario: Scenario) -> Iterator[dict[str, str]]:
-    """The ways to rename nodes that no step and no policy names; the first one renames nothing."""
+    """Yield the ways to rename nodes that no step and no policy names; the first one renames nothing."""
     named: set[str] = set()
 
     def note(value: Any) -> None:
@@ -98,7 +100,7 @@ def renamings(scenario: Scenario) -> Iterator[dict[str, str]]:
 
 
 def renamed(value: Any, names: dict[str, str]) -> Any:
-    """A value with nodes renamed, wherever a name stands by itself."""
+    """Return a value with nodes renamed, wherever a name is a whole string."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, list):
@@ -113,7 +115,7 @@ def renamed(value: Any, names: dict[str, str]) -> Any:
 
 
 def nodes_that_came_back(model: Told) -> set[str]:
-    """The nodes that were booted or revived since the beginning."""
+    """Return the nodes that were booted or revived since the beginning."""
     return {event["node"] for event in model.get("events", ()) if event["event"] in ("node_running", "node_revived")}
 
 
@@ -121,7 +123,7 @@ def nodes_that_came_back(model: Told) -> set[str]:
 
 
 def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
-    """The model's queues with the broker's values wherever the two differ only by luck, in an order or a race."""
+    """Return the model's queues with the broker's values wherever the two differ only by an order or a race."""
     added = [event for event in model.get("events", ()) if event["event"] == "mirror_added"]
     joined = {(event["queue"], event["node"]): event["t"] for event in added}
     back = nodes_that_came_back(model)
@@ -145,7 +147,7 @@ def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
 
 
 def mirrors_in_order(queue: Told, other: Told, since: dict[str, Any]) -> Told:
-    """Mirrors in the broker's order, where only mirrors that joined at the same moment have changed places."""
+    """Return mirrors in the broker's order, if only mirrors that joined at the same moment have changed places."""
     found = {}
     for field in {"mirrors", "recoverable_mirrors"} & other.keys():
         mine, its = queue[field], other[field]
@@ -155,8 +157,10 @@ def mirrors_in_order(queue: Told, other: Told, since: dict[str, Any]) -> Told:
 
 
 def recoverable_or_not(queue: Told, other: Told, unsure: set[str]) -> Told:
-    """The broker's recoverable mirrors, where only mirrors differ that are unsure and not synchronised. Where some are
-    unsure, any may have been struck off and added again at the end."""
+    """Return the broker's recoverable mirrors, if only mirrors differ that are unsure and not synchronised.
+
+    If some are unsure, any may have been removed and added again at the end.
+    """
     either = unsure.difference(queue.get("synchronised_mirrors", ()))
     its = other.get("recoverable_mirrors", ())
     mine, others = ([node for node in nodes if node not in either] for nodes in (queue["recoverable_mirrors"], its))
@@ -165,8 +169,10 @@ def recoverable_or_not(queue: Told, other: Told, unsure: set[str]) -> Told:
 
 
 def perhaps_struck(name: str, model: Told) -> set[str]:
-    """The nodes with a mirror of the queue that may have been struck off the recoverable ones: not synchronised when
-    another node came up, or joined with its own node, and not synchronised since."""
+    """Return the nodes whose mirror of the queue may have been removed from the recoverable ones.
+
+    It was not synchronised when another node came up, or joined with its own node, and was not synchronised since.
+    """
     behind: set[str] = set()
     struck: set[str] = set()
     up_at: dict[str, int] = {}
@@ -186,20 +192,23 @@ def perhaps_struck(name: str, model: Told) -> set[str]:
 
 
 def stopped_mirrors(queue: Told, model: Told) -> set[str]:
-    """The nodes that were stopped and have no replica of a queue now."""
+    """Return the nodes that were stopped and have no replica of a queue now."""
     how = {event["node"]: event["event"] for event in model.get("events", ()) if event["event"] in GOING}
     return {node for node, last in how.items() if last == "node_stopping"} - {queue["master"], *queue["mirrors"]}
 
 
 def held_ones_in_order(queue: Told, other: Told, held: set[int]) -> Told:
-    """The broker's messages, where only messages of `held` have changed places."""
+    """Return the broker's messages, if only messages of `held` have changed places."""
     same = held and held_in_order(queue["ids"], held) == held_in_order(other["ids"], held)
     return {"ids": other["ids"]} if same else {}
 
 
 def held_by_several(name: str, model: Told) -> set[int]:
-    """The messages that several consumers of a queue hold, or held when they went with their node, or that came back
-    from several at the same moment."""
+    """Return the messages that several consumers of a queue hold.
+
+    Included are those that consumers held when they went with their node, or that came back from several at the same
+    moment.
+    """
     held = [consumer["unacknowledged"] for consumer in model["consumers"].values() if consumer["queue"] == name]
     held = [runs for runs in held if runs]
     went: dict[float, list[Any]] = defaultdict(list)
@@ -215,7 +224,7 @@ def held_by_several(name: str, model: Told) -> set[int]:
 
 
 def waited(name: str, model: Told) -> list[Told]:
-    """What became of messages that a mirror of a queue had from channels when it took over, as events."""
+    """Return the events of messages that a mirror of a queue had from channels when it took over."""
     found: list[Told] = []
     took_over: Told | None = None
     for event in model.get("events", ()):
@@ -229,7 +238,7 @@ def waited(name: str, model: Told) -> list[Told]:
 
 
 def luckily_taken(scenario: Scenario, model: Told) -> set[str]:
-    """The queues whose mirror had messages from clients at several nodes when it took over, and no room for all."""
+    """Return the queues whose mirror took over with messages from clients at several nodes, and no room for all."""
     found = set()
     for name, queue in model["queues"].items():
         events = waited(name, model) if queue["type"] == "classic" else []
@@ -240,17 +249,19 @@ def luckily_taken(scenario: Scenario, model: Told) -> set[str]:
 
 
 def held_in_order(ids: list[list[int]], held: set[int]) -> list[int]:
-    """Numbers in the order of `ids`, with the held ones sorted among themselves."""
+    """Return numbers in the order of `ids`, with the held ones sorted among themselves."""
     sorted_ones = iter(sorted(held.intersection(numbers(ids))))
     return [next(sorted_ones) if number in held else number for number in numbers(ids)]
 
 
-# What disks have
+# Content of disks
 
 
 def unwritten(name: str, model: Told) -> set[int]:
-    """The messages of a classic queue that came without a confirm before its master's node was killed, in releases
-    that keep those in memory."""
+    """Return the messages of a classic queue that came without a confirm before its master's node was killed.
+
+    It is empty in releases with mirroring, which do not keep them in memory.
+    """
     if "version" not in model or PROFILES[model["version"]].mirroring:
         return set()
     came: set[int] = set()
@@ -271,8 +282,10 @@ def unwritten(name: str, model: Told) -> set[int]:
 
 
 def unrouted(name: str, model: Told) -> set[int]:
-    """The messages that quorum queues dead-letter to a classic queue in the step in which it comes back with its
-    node."""
+    """Return the messages that quorum queues dead-letter to a classic queue that comes back with its node.
+
+    Only those of the step in which it comes back are included.
+    """
     back_in = {event["step"] for event in model.get("events", ())
                if event["event"] == "queue_recovered" and event["queue"] == name}  # fmt: skip
     letters = (event for event in model.get("events", ())
@@ -283,7 +296,7 @@ def unrouted(name: str, model: Told) -> set[int]:
 
 
 def without_unwritten(queue: Told, other: Told, unwritten: set[int]) -> Told:
-    """The broker's messages and their counts, where it lacks only messages that were perhaps not written."""
+    """Return the broker's messages and their counts, if it lacks only messages that may be unwritten."""
     missing = queue["messages"] - other["messages"] if unwritten and other.get("messages") is not None else 0
     if not 0 < missing <= len(unwritten):
         return {}
@@ -298,7 +311,7 @@ def without_unwritten(queue: Told, other: Told, unwritten: set[int]) -> Told:
 
 
 def numbers(runs: Iterable[list[int]]) -> Iterator[int]:
-    """The numbers of runs [first, last]."""
+    """Return the numbers of runs [first, last]."""
     return chain.from_iterable(range(first, last + 1) for first, last in runs)
 
 
@@ -306,7 +319,7 @@ def numbers(runs: Iterable[list[int]]) -> Iterator[int]:
 
 
 def slack_of(scenario: Scenario) -> dict[str, float]:
-    """By how many messages the numbers of each queue that has clients with a rate may differ."""
+    """Return by how many messages the numbers of each queue that has clients with a rate may differ."""
     rates: dict[str, float] = defaultdict(float)
     steady = [index for index, step in enumerate(scenario.steps) if getattr(step.verb, "rate", None)]
     for index in steady:
@@ -317,7 +330,7 @@ def slack_of(scenario: Scenario) -> dict[str, float]:
 
 
 def with_its_numbers(mine: Any, its: Any, slack: float) -> Any:
-    """A part of the model's outcome, with the broker's number wherever the two differ by no more than `slack`."""
+    """Return a part of the model's outcome, with the broker's numbers that differ by no more than `slack`."""
     if isinstance(mine, dict) and isinstance(its, dict):
         return mine | {key: with_its_numbers(mine[key], its[key], slack) for key in mine.keys() & its.keys()}
     if isinstance(mine, list) and isinstance(its, list) and len(mine) == len(its):
@@ -327,7 +340,7 @@ def with_its_numbers(mine: Any, its: Any, slack: float) -> Any:
 
 
 def with_steady_numbers(mine: Told, its: Told, scenario: Scenario) -> Told:
-    """The model's outcome with the broker's numbers of clients with a rate, wherever they are near enough."""
+    """Return the model's outcome with the broker's numbers of clients with a rate, wherever they are near enough."""
     slack = slack_of(scenario)
     if not slack:
         return mine
@@ -343,10 +356,10 @@ def with_steady_numbers(mine: Told, its: Told, scenario: Scenario) -> Told:
 
 
 def whole(queue: str) -> str:
-    """A queue's name as outcomes have it."""
+    """Return a queue's name as outcomes have it."""
     return join_queue(*split_queue(queue))
 
 
 def without(told: Told, *keys: str) -> Told:
-    """A part of an outcome without some fields."""
+    """Return a part of an outcome without some fields."""
     return {key: value for key, value in told.items() if key not in keys}

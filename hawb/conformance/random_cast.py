@@ -1,4 +1,4 @@
-"""Who plays in a random scenario: its nodes and queues, the draws that choose among them, and how they begin."""
+"""The nodes and queues of a random scenario, the draws that choose among them, and the scenario's beginning."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ T = TypeVar("T")
 Steps = list[dict[str, Any]]
 
 SIZES = (2, 2, 3, 3, 3, 4, 5)
-"""How many nodes a cluster has, each as likely as the others."""
+"""The numbers of nodes of a cluster, each item equally likely."""
 MIRRORED = ("m1", "m2")
 """The queues that the policy `mirrors` matches; other classic queues belong to one chapter and are not mirrored."""
 PATTERN = "^m"
 QUORUM = ("r1", "r2")
-"""The quorum queues that play throughout; others go with their chapter."""
+"""The quorum queues that exist throughout; others are deleted with their chapter."""
 QUORUM_PATTERN = "^r"
 
 LOOK = {"expect": {}}
 """A step at which both outcomes are compared, and that does nothing else."""
 SECONDS = 3
-"""A wait that is long beside the messages' time to live (`LIFETIME_MS`)."""
+"""A wait that is long compared to the messages' time to live (`LIFETIME_MS`)."""
 LIFETIME_MS = 500
 
 
 class Cast:
-    """The nodes and queues that play in a scenario, and its draws, each of which is keyed by the scenario and counted.
+    """The nodes and queues of a scenario, and its draws, each of which is keyed by the scenario and counted.
 
-    `members` are those of the quorum queues, and `leaders` who leads them, None where RabbitMQ chose at random.
-    `masters` are those of the mirrored queues as long as nothing has happened, and `kept` what the policy for mirrors
-    says beside their mode.
+    `members` are those of the quorum queues, and `leaders` their leaders, None where RabbitMQ chose at random.
+    `masters` are those of the mirrored queues until the first fault, and `kept` the keys of the mirroring policy beside
+    its mode.
     """
 
     def __init__(self, seed: int, purpose: int, trial: int, sizes: Sequence[int] = SIZES):
@@ -45,77 +45,80 @@ class Cast:
         self._consumers: dict[str, str] = {}
 
     def below(self, bound: int) -> int:
-        """A number from 0 to `bound` - 1."""
+        """Return a number from 0 to `bound` - 1."""
         self._drawn += 1
         return randomness.below(bound, *self._key, self._drawn)
 
     def one(self, items: Sequence[T]) -> T:
-        """One of some items."""
+        """Return one of some items."""
         return items[self.below(len(items))]
 
     def count(self, most: int = 9) -> int:
-        """A random count from 1 to `most`."""
+        """Return a random count from 1 to `most`."""
         return 1 + self.below(most)
 
     def order(self, items: Sequence[T]) -> list[T]:
-        """Items in a random order."""
+        """Return items in a random order."""
         left = list(items)
         return [left.pop(self.below(len(left))) for _ in items]
 
     def name(self, prefix: str) -> str:
-        """A name that nobody else in the scenario has."""
+        """Return a name that is unique in the scenario."""
         self._named += 1
         return f"{prefix}{self._named}"
 
     def queue(self) -> str:
-        """A queue with replicas, of either type."""
+        """Return a queue with replicas, of either type."""
         return self.one(MIRRORED + QUORUM)
 
     def consume(self, consumer: str, queue: str, node: str, **fields: Any) -> Steps:
-        """A consumer that has a queue for itself: a consumer that an earlier chapter has left there goes."""
+        """Return steps that start the only consumer of a queue.
+
+        A consumer that an earlier chapter has left there is closed.
+        """
         former = [{"close": self._consumers[queue]}] if queue in self._consumers else []
         self._consumers[queue] = consumer
         return [*former, {"consume": {"consumer": consumer, "queue": queue, "node": node} | fields}]
 
     def apart(self) -> tuple[str, list[str]]:
-        """A node and the others, in random order."""
+        """Return a node and the others, in random order."""
         first, *others = self.order(self.nodes)
         return first, others
 
     # --- quorum queues ---
 
     def founded(self, queue: str, node: str, size: int, **arguments: Any) -> dict[str, Any]:
-        """Declares a quorum queue with one member or with a member on each node: any other choice is luck."""
+        """Declare a quorum queue with one member or with a member on each node: any other choice is random."""
         self.members[queue] = list(self.nodes) if size > 1 else [node]
         self.leaders[queue] = node
         return {"declare": {"queue": queue, "node": node, "arguments": group_of(size) | arguments}}
 
     def joined(self, queue: str, node: str) -> dict[str, Any]:
-        """Gives a quorum queue one more member."""
+        """Give a quorum queue one more member."""
         if node not in self.members[queue]:
             self.members[queue].append(node)
         return {"add_member": {"queue": queue, "node": node}}
 
     def left(self, queue: str, node: str) -> dict[str, Any]:
-        """Takes a member from a quorum queue, if it has another one."""
+        """Remove a member from a quorum queue, if it has another one."""
         if len(self.members[queue]) > 1:
             self.gone(queue, node)
         return {"delete_member": {"queue": queue, "node": node}}
 
     def gone(self, queue: str, node: str) -> None:
-        """Notes that a node is no member of a quorum queue any more."""
+        """Record that a node is no longer a member of a quorum queue."""
         self.members[queue] = [member for member in self.members[queue] if member != node]
         if self.leaders[queue] == node:
             self.leaders[queue] = self.members[queue][0] if len(self.members[queue]) == 1 else None
 
     def deposed(self, *nodes: str) -> None:
-        """Notes that nodes cannot lead for a while, so that others do."""
+        """Record that nodes cannot lead for a while, so that other nodes do."""
         for queue, leader in self.leaders.items():
             if leader in nodes and len(self.members[queue]) > 1:
                 self.leaders[queue] = None
 
     def led(self, queue: str, node: str) -> Steps:
-        """Gives a quorum queue a member on all nodes, and a known leader."""
+        """Give a quorum queue a member on all nodes, and a known leader."""
         known = self.leaders[queue]
         if known is None:
             return [{"delete": {"queue": queue, "node": node}}, self.founded(queue, node, len(self.nodes))]
@@ -126,36 +129,36 @@ class Cast:
         return steps
 
     def everywhere(self, queue: str) -> Steps:
-        """Gives a quorum queue a member on all nodes."""
+        """Give a quorum queue a member on all nodes."""
         return [self.joined(queue, node) for node in self.nodes if node not in self.members[queue]]
 
 
 def group_of(size: int) -> dict[str, Any]:
-    """The arguments of a quorum queue with so many members."""
+    """Return the arguments of a quorum queue with `size` members."""
     return {"x-queue-type": "quorum", "x-quorum-initial-group-size": size}
 
 
 def publish(cast: Cast, node: str, **fields: Any) -> dict[str, Any]:
-    """Publishes messages to all queues with replicas."""
+    """Publish messages to all queues with replicas."""
     return {"publish": {"queues": [*MIRRORED, *QUORUM], "count": cast.count(), "node": node} | fields}
 
 
 def mirrors(definition: dict[str, Any]) -> dict[str, Any]:
-    """The policy by which queues are mirrored."""
+    """Return a step that sets the mirroring policy."""
     return {"set_policy": {"name": "mirrors", "pattern": PATTERN, "definition": definition}}
 
 
 def listed(cast: Cast, **more: Any) -> dict[str, Any]:
-    """The policy for mirrors on all nodes, as a list, which fixes their order."""
+    """Return a step that mirrors on all nodes, as a list, which fixes their order."""
     return mirrors({"ha-mode": "nodes", "ha-params": cast.order(cast.nodes), **more})
 
 
 def prepared(cast: Cast, lost: str, *clients: str) -> Steps:
-    """Prepares quorum queues for a node that goes: they keep their majority, or in a cluster of two their leader; their
-    leader is known, and clients at these nodes have published to them before.
+    """Return steps that prepare quorum queues for a node that goes down.
 
-    A minority refuses each message of an unknown client after a minute. And whether a restarted leader tells clients to
-    send again what it lost follows from when Ra last wrote how far it had come.
+    They keep their majority, or in a cluster of two their leader; their leader is known, and clients at these nodes
+    have published to them before. A minority refuses each message of an unknown client after a minute. And whether a
+    restarted leader makes clients send lost messages again depends on when Ra last wrote its progress.
     """
     steps: Steps = []
     for queue in QUORUM:
@@ -168,7 +171,7 @@ def prepared(cast: Cast, lost: str, *clients: str) -> Steps:
 
 
 def grown(cast: Cast, node: str, strategy: str = "all") -> dict[str, Any]:
-    """Gives quorum queues a member on a node."""
+    """Give quorum queues a member on a node."""
     for queue in QUORUM:
         if strategy == "all" or len(cast.members[queue]) % 2 == 0:
             cast.joined(queue, node)
@@ -176,8 +179,10 @@ def grown(cast: Cast, node: str, strategy: str = "all") -> dict[str, Any]:
 
 
 def beginning(cast: Cast) -> Steps:
-    """Two mirrored queues with messages and mirrors in a known order, under a policy that may no longer list them, and
-    two quorum queues, one with a member on every node."""
+    """Return steps that declare two mirrored queues and two quorum queues, one with a member on every node.
+
+    The mirrored queues have messages and mirrors in a known order, under a policy that may no longer list them.
+    """
     kept = {}
     for key, values in (
         ("ha-sync-mode", (None, "automatic", "manual")),
@@ -191,7 +196,7 @@ def beginning(cast: Cast) -> Steps:
     arguments = cast.one(({}, {}, {"x-max-priority": 5}, {"x-max-length": 12}, {"x-single-active-consumer": True},
                           {"x-max-length": 15, "x-overflow": "reject-publish"}))  # fmt: skip
     own = cast.one(({}, {}, {"x-delivery-limit": 1}, {"x-max-length": 12}, {"x-single-active-consumer": True}))
-    # One mirror that is to be added, of several candidates, is luck.
+    # Which of several candidates gets one more mirror is random.
     exactly = {"ha-mode": "exactly", "ha-params": max(2, len(cast.nodes) - 1)}
     cast.masters = {queue: cast.one(cast.nodes) for queue in MIRRORED}
     later = cast.one(({"ha-mode": "all"}, exactly, None))

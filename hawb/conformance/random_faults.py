@@ -1,6 +1,8 @@
-"""Chapters of random scenarios in which something happens to nodes or links: a few steps each, with one aim, drawn for
-the nodes and queues that play in it. Each ends with all nodes running; what it leaves behind (messages, members, a
-consumer) is there for the next chapter, so that two can make a situation of which neither knows.
+"""Chapters of random scenarios with faults of nodes or links: a few steps each.
+
+They are drawn for the nodes and queues of a scenario. Each ends with all nodes running. The messages, members and
+consumers that it leaves behind are there for the next chapter, so that two can combine to a situation that neither has
+alone.
 """
 
 from __future__ import annotations
@@ -23,27 +25,27 @@ from hawb.conformance.random_cast import (
 
 NEWCOMER = "n"
 NOTICED_S = 20
-"""A wait in which a silent link of `TICKTIME_S` is noticed, and attempts to connect over it end."""
+"""A wait, in seconds, in which nodes detect a silent link of `TICKTIME_S`, and attempts to connect over it end."""
 BACK_S = 10
-"""A wait in which a node that had paused is back."""
+"""A wait, in seconds, in which a node that had paused is back."""
 TICKTIME_S = 8
 PATIENT_TICKTIME_S = 15
-"""Long enough for links to be healed before anybody notices, though a real cluster takes its time to settle."""
+"""Long enough to heal links before any node sees another go down, though a real cluster is slow to settle."""
 
 
 def survived(cast: Cast, lost: str, *clients: str) -> Steps:
-    """Prepares quorum queues to lose a member for good: they have others."""
+    """Return steps that prepare quorum queues to lose a member for good: they have others."""
     return [*(step for queue in QUORUM for step in cast.everywhere(queue)), *prepared(cast, lost, *clients)]
 
 
 def forgetting(cast: Cast, node: str) -> None:
-    """Notes that a forgotten node is no member of any quorum queue."""
+    """Record that a forgotten node is no member of any quorum queue."""
     for queue in QUORUM:
         cast.gone(queue, node)
 
 
 def failover(cast: Cast) -> Steps:
-    """A consumer holds deliveries while a node goes."""
+    """Return steps in which a consumer holds deliveries while a node goes down."""
     node, (other, *_) = cast.apart()
     consumer = cast.name("c")
     fields = {"prefetch": cast.one((0, 2, 5)), "cancel_on_ha_failover": cast.one((False, False, True))}
@@ -61,7 +63,7 @@ def failover(cast: Cast) -> Steps:
 
 
 def returned(cast: Cast) -> Steps:
-    """A node comes back without the messages that came meanwhile, and then the others go."""
+    """Return steps in which a node comes back without the latest messages, and then the other nodes go down."""
     node, others = cast.apart()
     fault = cast.one(("kill", "stop"))
     before = prepared(cast, node, others[0])
@@ -74,13 +76,13 @@ def returned(cast: Cast) -> Steps:
         *({fault: other} for other in others),
         LOOK,
         publish(cast, node, queues=list(MIRRORED)),
-        listed(cast, **cast.kept),  # mirrors that come with their master come together
+        listed(cast, **cast.kept),  # mirrors that come with their master join at the same moment
         *({"start": other} for other in others),
     ]
 
 
 def power_loss(cast: Cast) -> Steps:
-    """A host loses its power, which the others notice late."""
+    """Return steps in which a host loses its power; the other nodes see it go down late."""
     node, (other, *_) = cast.apart()
     cast.cluster["net_ticktime"] = TICKTIME_S
     before = prepared(cast, node, other)
@@ -89,19 +91,22 @@ def power_loss(cast: Cast) -> Steps:
 
 
 def partitioned(cast: Cast) -> Steps:
-    """The nodes fall apart into two groups."""
+    """Return steps in which the network splits into two partitions."""
     node, others = cast.apart()
     return severed(cast, {"partition": [[node], others]}, node, others)
 
 
 def cut_off(cast: Cast) -> Steps:
-    """All links of a node fail, one by one."""
+    """Return steps in which all links of a node fail, one by one."""
     node, others = cast.apart()
     return severed(cast, {"cut": [[node, other] for other in others]}, node, others)
 
 
 def severed(cast: Cast, step: dict[str, Any], node: str, others: list[str]) -> Steps:
-    """A node loses its links: so briefly that no node notices, or until it has to be restarted or has paused."""
+    """Return steps in which a node loses its links.
+
+    They heal before any node sees another go down, or the node has to be restarted or pauses.
+    """
     healed = {"heal": True}
     before = prepared(cast, node, node, others[0])
     cast.deposed(node)
@@ -122,7 +127,7 @@ def severed(cast: Cast, step: dict[str, Any], node: str, others: list[str]) -> S
 
 
 def disk_lost(cast: Cast) -> Steps:
-    """A node loses its disk; the others forget it, and it joins them again."""
+    """Return steps in which a node loses its disk; the other nodes forget it, and it joins them again."""
     node, (other, *_) = cast.apart()
     before = survived(cast, node, other)
     forgetting(cast, node)
@@ -131,9 +136,12 @@ def disk_lost(cast: Cast) -> Steps:
 
 
 def forgotten(cast: Cast) -> Steps:
-    """A node that is down resets itself and joins again; the others may have forgotten it before, also while all were
-    down. The first node of a cluster is wiped then: it had the only copy of the table of maintenance states, which the
-    others have made anew, and with two tables of that name Mnesia does not start, not even for a reset."""
+    """Return steps in which a node that is down resets itself and joins again.
+
+    The other nodes may have forgotten it before, also while all were down. The first node of a cluster is wiped then:
+    it had the only copy of the table of maintenance states, which the other nodes have created anew, and with two
+    tables of that name Mnesia does not start, not even for a reset.
+    """
     node, others = cast.apart()
     forget = {"node": node, "from": others[0]}
     back = [LOOK, {"join": node}]
@@ -157,7 +165,7 @@ def forgotten(cast: Cast) -> Steps:
 
 
 def forced(cast: Cast) -> Steps:
-    """All nodes stop, and the first one that did is forced to boot before the others."""
+    """Return steps in which all nodes stop, and the first one to stop is forced to boot before the others."""
     node, others = cast.apart()
     before = prepared(cast, node, others[-1])
     cast.deposed(*cast.nodes)
@@ -168,13 +176,16 @@ def forced(cast: Cast) -> Steps:
         *({"stop": other} for other in others),
         {"force_boot": node},
         LOOK,
-        listed(cast, **cast.kept),  # mirrors that come with their master come together
+        listed(cast, **cast.kept),  # mirrors that come with their master join at the same moment
         *({"start": other} for other in others),
     ]
 
 
 def newcomer(cast: Cast) -> Steps:
-    """A node joins a cluster of two and stays; where it has joined, or there are more, one restarts."""
+    """Return steps in which a node joins a cluster of two and stays.
+
+    In larger clusters a node fails instead (`failover`).
+    """
     if len(cast.nodes) > 2:
         return failover(cast)
     cast.nodes.append(NEWCOMER)

@@ -1,5 +1,6 @@
-"""Chapters of random scenarios that clients and operators play: a few steps each, with one aim. What they leave behind
-is there for the next one, as in `random_faults`.
+"""Chapters of random scenarios with operations of clients and operators: a few steps each.
+
+The queues and consumers that they leave behind are there for the next one, as in `random_faults`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from hawb.conformance.random_cast import (
 
 
 def consumption(cast: Cast) -> Steps:
-    """A consumer that answers for some of what it gets, and may stay."""
+    """Return steps in which a consumer acknowledges some of its deliveries, and may stay."""
     consumer = cast.name("c")
     queue = cast.queue()
     rest = {"prefetch": cast.one((0, 1, 3)), "global_prefetch": queue in MIRRORED and cast.one((False, False, True))}
@@ -40,7 +41,7 @@ def consumption(cast: Cast) -> Steps:
 
 
 def rejection(cast: Cast) -> Steps:
-    """A consumer gives messages back, or rejects them for good, and goes."""
+    """Return steps in which a consumer requeues or rejects messages, and is closed."""
     consumer = cast.name("c")
     return [
         publish(cast, cast.one(cast.nodes)),
@@ -52,7 +53,7 @@ def rejection(cast: Cast) -> Steps:
 
 
 def fetched(cast: Cast) -> Steps:
-    """Messages are fetched one by one, and held."""
+    """Return steps that get messages one by one, and hold them."""
     holder, queue = cast.name("h"), cast.queue()
     return [
         publish(cast, cast.one(cast.nodes)),
@@ -64,7 +65,10 @@ def fetched(cast: Cast) -> Steps:
 
 
 def rivals(cast: Cast) -> Steps:
-    """Two consumers of one queue that get messages in a fixed way: by priority, exclusively, or one at a time."""
+    """Return steps with two consumers of one queue that get messages in a fixed way.
+
+    They do so by priority, exclusively, or one at a time.
+    """
     first, second, queue = cast.name("c"), cast.name("c"), cast.name("q")
     group = group_of(len(cast.nodes))
     arguments, mine, other = cast.one((
@@ -86,12 +90,12 @@ def rivals(cast: Cast) -> Steps:
 
 
 def gone(cast: Cast, queue: str, arguments: dict[str, Any]) -> Steps:
-    """Deletes a chapter's own queue if it is a quorum queue, which could lose its majority later on."""
+    """Return steps that delete a chapter's own queue if it is a quorum queue, which could lose its majority later."""
     return [{"delete": {"queue": queue, "node": cast.one(cast.nodes)}}] if "x-queue-type" in arguments else []
 
 
 def publishing(cast: Cast) -> Steps:
-    """Messages of all kinds, and a queue that is emptied."""
+    """Return steps with messages of all kinds, and a purge."""
     queue, mode = cast.queue(), cast.one(("confirm", "plain", "tx"))
     fields = {"mode": mode, "size": cast.one((0, 100, 5000)), "persistent": cast.one((True, False))}
     urgent = {"queue": queue, "count": cast.count(), "node": cast.one(cast.nodes), "priority": cast.one((1, 3, 9))}
@@ -105,7 +109,7 @@ def publishing(cast: Cast) -> Steps:
 
 
 def another_policy(cast: Cast) -> Steps:
-    """Queues get another mirroring policy, or none, or quorum queues get a policy of their own."""
+    """Return steps that set another mirroring policy, or none, or a policy for quorum queues."""
     kind = cast.one(("none", "other", "quorum"))
     if kind == "none":
         return [{"clear_policy": "mirrors"}, LOOK, listed(cast)]
@@ -125,7 +129,7 @@ def another_policy(cast: Cast) -> Steps:
 
 
 def operators(cast: Cast) -> Steps:
-    """An operator limits what users may."""
+    """Return steps in which an operator policy limits queues."""
     definition = cast.one((
         {"max-length": cast.count()}, {"max-length-bytes": 4096}, {"max-length": 10, "message-ttl": 3_600_000},
     ))  # fmt: skip
@@ -138,7 +142,7 @@ def operators(cast: Cast) -> Steps:
 
 
 def dead_letters(cast: Cast) -> Steps:
-    """Messages that a queue dead-letters go on to another one."""
+    """Return steps in which a queue dead-letters messages to another one."""
     source, target, exchange = cast.name("q"), cast.name("q"), cast.name("x")
     limit = cast.one(({"x-max-length": 2}, {"x-message-ttl": LIFETIME_MS}))
     group = group_of(len(cast.nodes))
@@ -157,7 +161,7 @@ def dead_letters(cast: Cast) -> Steps:
 
 
 def passing(cast: Cast) -> Steps:
-    """Queues that are deleted, or go by themselves."""
+    """Return steps in which queues are deleted, by a client or automatically."""
     queue, client, node = cast.name("q"), cast.name("c"), cast.one(cast.nodes)
     alone: Steps = cast.one((
         [{"declare": {"queue": queue, "node": node, "exclusive": True, "connection": client}}, {"close": client}],
@@ -175,7 +179,7 @@ def passing(cast: Cast) -> Steps:
 
 
 def alarmed(cast: Cast) -> Steps:
-    """A node is short of a resource, and publishers wait."""
+    """Return steps in which a node is short of a resource, and publishers are blocked."""
     resource = {"node": cast.one(cast.nodes), "resource": cast.one(("memory", "disk"))}
     publisher = {"connection": cast.name("p")}
     node = cast.one(cast.nodes)
@@ -189,7 +193,7 @@ def alarmed(cast: Cast) -> Steps:
 
 
 def drained(cast: Cast) -> Steps:
-    """A node is in maintenance for a while."""
+    """Return steps in which a node is in maintenance mode for a while."""
     node, (other, *_) = cast.apart()
     consumer, before = cast.name("c"), prepared(cast, node, other)
     cast.deposed(node)
@@ -204,7 +208,7 @@ def drained(cast: Cast) -> Steps:
 
 
 def crashed(cast: Cast) -> Steps:
-    """A queue's process dies, its node does not."""
+    """Return steps in which a queue's process crashes on a running node."""
     queue, where = cast.queue(), cast.one(({}, {}, {"node": cast.one(cast.nodes)}))
     if queue in QUORUM:
         where = {"node": cast.one(cast.members[queue])}
@@ -213,7 +217,7 @@ def crashed(cast: Cast) -> Steps:
 
 
 def synchronised(cast: Cast) -> Steps:
-    """Mirrors come late and are synchronised by hand."""
+    """Return steps in which mirrors join late and are synchronised by hand."""
     queue, manual = cast.one(MIRRORED), {"ha-sync-mode": "manual"}
     return [
         listed(cast, **manual),
@@ -226,11 +230,11 @@ def synchronised(cast: Cast) -> Steps:
 
 
 def moved(cast: Cast) -> Steps:
-    """Masters and leaders move on purpose.
+    """Return steps that move masters and leaders.
 
-    A mirrored queue that is told to move to its master's own node may lose its mirrors or not. A rebalancing moves
-    leaders by luck, so that it must not move masters: the leaders of empty queues go before them, and where there are
-    so many nodes that each gets one queue, only quorum queues have replicas.
+    A mirrored queue that is moved to its master's own node may lose its mirrors or not. A rebalancing chooses leaders
+    at random, so it must not move masters: the leaders of empty queues are moved before them, and with so many nodes
+    that each gets one queue, only quorum queues have replicas.
     """
     node, others = cast.apart()
     elsewhere = [queue for queue, master in cast.masters.items() if master != node]
@@ -248,7 +252,7 @@ def moved(cast: Cast) -> Steps:
 
 
 def resized(cast: Cast) -> Steps:
-    """A quorum queue gets a member and loses one."""
+    """Return steps in which a quorum queue gets a member and loses one."""
     queue, node = cast.one(QUORUM), cast.one(cast.nodes)
     if len(cast.members[queue]) > 1 and node in cast.members[queue]:
         first, then = cast.left, cast.joined
@@ -261,7 +265,7 @@ def resized(cast: Cast) -> Steps:
 
 
 def evacuated(cast: Cast) -> Steps:
-    """All quorum queues leave a node, and come back."""
+    """Return steps in which all quorum queues leave a node, and come back."""
     node, (other, *_) = cast.apart()
     for queue in QUORUM:
         if len(cast.members[queue]) > 1:
@@ -270,7 +274,7 @@ def evacuated(cast: Cast) -> Steps:
 
 
 def refused(cast: Cast) -> Steps:
-    """Declarations and other requests that RabbitMQ refuses."""
+    """Return steps with declarations and other requests that RabbitMQ refuses."""
     node, queue, consumer = cast.one(cast.nodes), cast.name("q"), cast.name("c")
     wrong: list[dict[str, Any]] = [
         {"declare": {"queue": "nowhere", "node": node, "passive": True}},

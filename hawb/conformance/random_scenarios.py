@@ -1,27 +1,26 @@
-"""Random scenarios over the whole vocabulary, of mirrored and quorum queues side by side, for the model and a real
-cluster to be compared by.
+"""Random scenarios over all verbs, with mirrored and quorum queues together, to compare the model and a real cluster.
 
 Scenario `n` of a seed is the same on any machine: every draw is counted (`hawb.engine.core.randomness`). Each has a
 beginning, one chapter of faults and two of operations around it (`random_faults`, `random_operations`). Chapters are
-dealt from shuffled decks, so that after every nine scenarios each fault, and after every seventeen each operation
-twice, has had its turn.
+dealt from shuffled decks, so that nine scenarios have each fault once, and seventeen have each operation twice.
 
 A real cluster has to answer the same each time, and soon. Left out, because they are racy there:
 
-* What RabbitMQ chooses at random: the locators `random` and `min-masters`, mirrors of a new queue under `all` or
-  `exactly` with more than one candidate. Mirrors are placed by a list of nodes, which has an order; `all` and
-  `exactly` are set over them, and where one mirror is to be added then, there is one candidate.
-* Steps of the same moment, nodes that go or come together, operations while a synchronisation runs, and which end of a
-  single cut link is cut off: who notices first decides. A node loses all of its links, and nodes come one by one.
-* What depends on time: publishers and consumers with a rate, and TTLs that are near to the time of a step.
+* RabbitMQ's random choices: the locators `random` and `min-masters`, mirrors of a new queue under `all` or `exactly`
+  with more than one candidate. Mirrors are placed by a list of nodes, which has an order; `all` and `exactly` are set
+  over them, and where one mirror is to be added then, there is one candidate.
+* Steps of the same moment, nodes that go down or come up together, operations while a synchronisation runs, and the
+  side of a single cut link that is cut off: the first node to detect it decides. A node loses all of its links, and
+  nodes come up one by one.
+* Steps that depend on time: publishers and consumers with a rate, and TTLs that are near to the time of a step.
 * autoheal: on Erlang 25 a node that rejoins may hang.
-* Consumers of the same rank at one queue: who gets a message depends on whose credit came first.
-* Operations on a queue that is down or has no majority, but publishing: they take a minute each.
-* Who is elected: no later step says who leads a quorum queue that has elected its leader itself, and a queue whose
-  leader has to be known is declared anew. A new queue has either its first leader as the only member, or one on each
-  node.
-* Whether a leader that was restarted has clients send again what was lost: leaders that go leave a majority, or nobody
-  publishes.
+* Consumers of the same rank at one queue: the first one with credit gets a message.
+* Operations on a queue that is down or has no majority, except publishing: they take a minute each.
+* The result of elections: no later step depends on the leader of a quorum queue that has elected it itself, and a queue
+  whose leader has to be known is declared again. A new queue has either its first leader as the only member, or one on
+  each node.
+* Whether a leader that was restarted makes clients send lost messages again: leaders that go down leave a majority, or
+  no client publishes.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from hawb.scenario.load import read_scenario
 T = TypeVar("T")
 
 DRAWS, DECK_OF_FAULTS, DECK_OF_OPERATIONS = 50, 51, 52
-"""The purposes of the draws, apart from those of `hawb.engine.core.randomness`."""
+"""The purposes of the draws, separate from those of `hawb.engine.core.randomness`."""
 
 FEW = 3
 RACY = {
@@ -48,11 +47,11 @@ RACY = {
         "reason": "With several mirrors, which of them the record has as recoverable after restarts is luck.",
     }
 }
-"""The fields that are luck with more nodes than `FEW`."""
+"""The fields that are random with more nodes than `FEW`."""
 
 
 def random_scenario(seed: int, n: int, version: str = "3.10") -> Scenario:
-    """Scenario `n` (from 0) of a seed, for a profile of the rules."""
+    """Return scenario `n` (from 0) of a seed, for a profile of the rules."""
     cast = Cast(seed, DRAWS, n)
     before, fault, after = (
         dealt(OPERATIONS, seed, DECK_OF_OPERATIONS, 2 * n),
@@ -68,6 +67,6 @@ def random_scenario(seed: int, n: int, version: str = "3.10") -> Scenario:
 
 
 def dealt(deck: Sequence[T], seed: int, purpose: int, n: int) -> T:
-    """Card `n` of a deck that is shuffled again whenever it has been dealt out."""
+    """Return card `n` of a deck that is shuffled again whenever it has been dealt out."""
     deal, place = divmod(n, len(deck))
     return deck[randomness.shuffled(tuple(range(len(deck))), seed, purpose, deal, 0)[place]]

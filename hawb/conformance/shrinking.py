@@ -1,7 +1,7 @@
-"""From a scenario that shows something to a shorter one that still does.
+"""Shrink a scenario that shows something to a shorter one that still does.
 
-Steps go first, in ever smaller runs, then optional fields of a step, a policy or the cluster, then messages. Each
-attempt may take a real cluster a minute, so their number is limited, and none is made twice.
+Steps are removed first, in ever smaller runs, then optional fields of a step, a policy or the cluster, then messages.
+Each attempt may take a real cluster a minute, so their number is limited, and none is made twice.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Plain = dict[str, Any]
 Shows = Callable[[Scenario], bool]
 
 KEPT = frozenset({"version", "net_ticktime"})
-"""Keys that are never dropped: another version would be another broker's story, and waits fit the net_ticktime."""
+"""Keys that are never removed: another version would need another broker, and waits fit the net_ticktime."""
 SILENT, WAITS = frozenset({"partition", "cut", "power_off"}), frozenset({"wait"})
-"""Verbs after which links are silent, and the verb that gives nodes time to notice."""
+"""Verbs after which links are silent, and the verb that gives nodes time to detect it."""
 
 
 def shrunk(scenario: Scenario, shows: Shows, attempts: int) -> Scenario:
-    """The shortest scenario that was found to show the same, by asking `shows` at most `attempts` times."""
+    """Return the shortest scenario found that shows the same, with at most `attempts` calls of `shows`."""
     best = plain(scenario)
     tried = {json.dumps(best)}
     while (shorter := first_that_shows(best, shows, tried, attempts)) is not None:
@@ -34,7 +34,7 @@ def shrunk(scenario: Scenario, shows: Shows, attempts: int) -> Scenario:
 
 
 def first_that_shows(given: Plain, shows: Shows, tried: set[str], attempts: int) -> Plain | None:
-    """The first simpler form of a scenario that shows the same; None if there is none or no attempt is left."""
+    """Return the first simpler form of a scenario that shows the same; None if there is none or no attempt is left."""
     for simpler in simpler_forms(given):
         text = json.dumps(simpler)
         if text in tried or hurried(simpler, given) or (candidate := readable(simpler)) is None:
@@ -48,17 +48,20 @@ def first_that_shows(given: Plain, shows: Shows, tried: set[str], attempts: int)
 
 
 def hurried(simpler: Plain, given: Plain) -> bool:
-    """Whether the simpler form no longer waits for silence to be noticed, so that luck would decide what it shows."""
+    """Return True if the simpler form no longer waits for nodes to detect silent links.
+
+    Its result would be a race.
+    """
     return occurrences(simpler, SILENT) > 0 and occurrences(simpler, WAITS) < occurrences(given, WAITS)
 
 
 def occurrences(given: Plain, verbs: frozenset[str]) -> int:
-    """How many steps have one of these verbs."""
+    """Return how many steps have one of these verbs."""
     return sum(1 for step in given["steps"] if step.keys() & verbs)
 
 
 def readable(given: Plain) -> Scenario | None:
-    """The scenario of plain values; None if they lack something that it must have."""
+    """Return the scenario of plain values; None if a required part is missing."""
     try:
         return read_scenario(given)
     except ScenarioRefused:
@@ -66,7 +69,7 @@ def readable(given: Plain) -> Scenario | None:
 
 
 def simpler_forms(given: Plain) -> Iterator[Plain]:
-    """A scenario without some of its steps, then without one of its details, then with fewer messages."""
+    """Yield a scenario without some of its steps, then without one of its details, then with fewer messages."""
     steps = given["steps"]
     size = len(steps)
     while size := size // 2:
@@ -78,7 +81,7 @@ def simpler_forms(given: Plain) -> Iterator[Plain]:
 
 
 def without_a_detail(value: Any) -> Iterator[Any]:
-    """A value without one of the keys that are anywhere in it, or one of the items of a list that holds no steps."""
+    """Yield a value without one of its keys at any depth, or without one item of a list that holds no steps."""
     if isinstance(value, dict):
         for key in [key for key in value if key not in KEPT]:
             yield {other: inner for other, inner in value.items() if other != key}
@@ -89,14 +92,14 @@ def without_a_detail(value: Any) -> Iterator[Any]:
 
 
 def with_fewer_messages(value: Any) -> Iterator[Any]:
-    """A value in which one count of messages is 1."""
+    """Yield a value in which one count of messages is 1."""
     if isinstance(value, dict) and isinstance(count := value.get("count"), int) and count > 1:
         yield value | {"count": 1}
     yield from with_one_part(value, with_fewer_messages)
 
 
 def with_one_part(value: Any, simpler: Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
-    """A map or list in which one of its values is simpler."""
+    """Yield a map or list in which one of its values is simpler."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from (value | {key: other} for other in simpler(inner))

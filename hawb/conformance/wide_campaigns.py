@@ -1,7 +1,7 @@
-"""Campaigns of wide stories: how often each setting was asked, alone and beside each other, and how often both agreed.
+"""Campaigns of wide stories: how often each setting and each pair of settings was played, and how often both agreed.
 
-Queue-stories are counted, one for each queue of each story that was played. A difference of the cluster itself, as in
-the nodes' states, counts for no queue-story, but its story differs.
+Queue-stories are counted, one for each queue of each story that was played. A difference of the cluster itself, such as
+in the nodes' states, counts for no queue-story, but its story differs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hawb.conformance.wide_settings import Row
 from hawb.conformance.wide_stories import alone, cut_of, narrowed, wide_story
 
 SEEDS = 24
-"""The most other seeds that the model tries for each queue, whose story is to leave nothing to luck."""
+"""The most other seeds that the model tries for each queue; its story should not depend on chance."""
 WIDE = Kind(
     draw=lambda seed, n, version: wide_story(seed, n, version).scenario,
     cut=cut_of,
@@ -44,8 +44,10 @@ class Setting(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """How many queue-stories had two values together, and in how many of them both agreed; the factors in the order of
-    their names."""
+    """How many queue-stories had two values together, and in how many of them both agreed.
+
+    The factors are in the order of their names.
+    """
 
     factor: str
     value: str
@@ -56,7 +58,7 @@ class Pair(NamedTuple):
 
 
 def queue_stories(campaign: Campaign) -> Iterator[QueueStory]:
-    """The queue-stories of a campaign that were played."""
+    """Yield the queue-stories of a campaign that were played."""
     for n, result in sorted(campaign.results.items()):
         if result.verdict != "unplayed":
             for queue, settings in wide_story(campaign.seed, n, campaign.version).settings.items():
@@ -64,17 +66,20 @@ def queue_stories(campaign: Campaign) -> Iterator[QueueStory]:
 
 
 def settings(campaign: Campaign) -> list[Setting]:
-    """Each value that was asked, sorted."""
+    """Return each value that was played, sorted."""
     return [Setting(*value, *counts) for (value,), *counts in counted(campaign, 1)]
 
 
 def pairs(campaign: Campaign) -> list[Pair]:
-    """Each two values that were asked together, sorted."""
+    """Return each two values that were played together, sorted."""
     return [Pair(*one, *other, *counts) for (one, other), *counts in counted(campaign, 2)]
 
 
 def counted(campaign: Campaign, size: int) -> list[tuple[tuple[tuple[str, str], ...], int, int]]:
-    """For each `size` (factor, value) that were asked together, how often, and how often model and broker agreed."""
+    """Return each `size` (factor, value) pairs that were played together, with two counts.
+
+    They are how often they were played, and how often model and broker agreed.
+    """
     together: Counter = Counter()
     equal: Counter = Counter()
     for one in queue_stories(campaign):
@@ -85,7 +90,7 @@ def counted(campaign: Campaign, size: int) -> list[tuple[tuple[tuple[str, str], 
 
 
 def report(campaign: Campaign) -> str:
-    """What a campaign has covered and how it went, as text."""
+    """Return a report of a campaign as text: its coverage and its results."""
     results, told = campaign.results, list(queue_stories(campaign))
     rows = [(one.factor, one.value, one.asked, one.equal, one.asked - one.equal) for one in settings(campaign)]
     lines = [table(rows, ("setting", "value", "asked", "agree", "differ")), ""]

@@ -1,10 +1,10 @@
-"""A queue of a wide story: the steps that its settings make of each part of the story.
+"""A queue of a wide story: the steps that its settings add to each part of the story.
 
-The queue's policies, its consumer if it has one, and its clients' connections have its name; others of its own (another
-consumer, the queue of its dead letters) have its name with a word behind it. So each step belongs to one queue
-(`queue_of`), and a closed connection (on 3.8.9 all consumers at a node were gone) harms no other queue. Mirrors are
-placed by a list of nodes while the queue is empty, or after the first messages where they are to be behind; the mode of
-its settings is set over the list.
+The queue's policies, its consumer if it has one, and its clients' connections have its name; its other objects (another
+consumer, the queue of its dead letters) have its name with a suffix. So each step belongs to one queue (`queue_of`),
+and a closed connection (on 3.8.9 all consumers at a node were gone) harms no other queue. Mirrors are placed by a list
+of nodes while the queue is empty, or after the first messages if they are to be behind; the mode of its settings is set
+over the list.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hawb.rules.quorum import majority
 from hawb.scenario.forms import Verb
 
 EXCHANGE = "letters"
-"""The exchange for dead letters, which routes by the key of their publish: the name of the queue that they leave."""
+"""The exchange for dead letters, which routes by their routing key: the name of the queue that they leave."""
 DEAD_LETTERS = {"x-dead-letter-exchange": EXCHANGE}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "none": {},
@@ -46,16 +46,16 @@ ANSWERS: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 """The consumers that answer, and their answers."""
 MOST = 3
-"""How many messages are published at once at most."""
+"""The most messages published at once."""
 
 
 class WideQueue:
-    """A queue by its settings; `order` is the order in which nodes go."""
+    """A queue by its settings; `order` is the order in which nodes go down."""
 
     def __init__(self, cast: Cast, name: str, settings: Row, order: list[str]):
         self.name, self.settings, self._cast, self._nodes = name, settings, cast, order
         self.home = order[0] if settings["master"] == "goes" else cast.one(order[1:])
-        # Nodes that go first come last, so that small groups keep their majority as long as they can.
+        # Nodes that go down first come last, so that small groups keep their majority as long as possible.
         others = [node for node in reversed(order) if node != self.home]
         size, replicas = len(order), settings["replicas"]
         self.mirrored, self.quorum = replicas in MIRRORED, replicas in QUORUM
@@ -75,14 +75,16 @@ class WideQueue:
     # --- the beginning ---
 
     def placed(self) -> Steps:
-        """Sets the policy that places the queue's mirrors, before it is declared."""
+        """Set the policy that places the queue's mirrors, before it is declared."""
         if not self.mirrored:
             return self._policy(PLAIN)
         return self._listed(self.members[:1] if self.settings["mirrors"] == "behind" else self.members)
 
     def target(self) -> list[Steps]:
-        """Declares the queue for dead letters, durable and without replicas, one step after the other. It is not on a
-        node with consumers: messages that they give back as their node goes would arrive or not."""
+        """Declare and bind the queue for dead letters, durable and without replicas, one step after the other.
+
+        It is not on a node with consumers: messages that they requeue as their node goes down might arrive or not.
+        """
         if not DEAD_LETTERS.items() <= ARGUMENTS[self.settings["argument"]].items():
             return []
         name = f"{self.name}-dead"
@@ -90,27 +92,29 @@ class WideQueue:
                 [{"bind": {"queue": name, "exchange": EXCHANGE, "routing_key": self.name}}]]  # fmt: skip
 
     def declared(self) -> Steps:
-        """Declares the queue, a quorum queue with one member or with one on all nodes."""
+        """Declare the queue, a quorum queue with one member or with one on all nodes."""
         return [self._declare(self.home, self.members)]
 
     def joined(self, place: int) -> Steps:
-        """Adds a quorum queue's next member, where it was not declared with all."""
+        """Add a quorum queue's next member, if it was not declared with all."""
         missing = self.quorum and len(self.members) < len(self._nodes) and place < len(self.members)
         return [{"add_member": {"queue": self.name, "node": self.members[place]}}] if missing else []
 
     def behind(self, place: int) -> Steps:
-        """Adds the next mirror that is to be behind, after the first messages. One at a time: of several mirrors that
-        join a queue with messages any may come first, since nobody waits for them
-        (`rabbit_mirror_queue_misc:add_mirrors`)."""
+        """Add the next mirror that is to be behind, after the first messages.
+
+        They are added one at a time: several mirrors that join a queue with messages come in any order, since RabbitMQ
+        does not wait for them (`rabbit_mirror_queue_misc:add_mirrors`).
+        """
         missing = self.settings["mirrors"] == "behind" and place < len(self.members)
         return self._listed(self.members[: place + 1]) if missing else []
 
     def mode(self) -> Steps:
-        """Sets the policy of the queue's settings."""
+        """Set the policy of the queue's settings."""
         return self._policy(self._mode | self._kept) if self.mirrored else []
 
     def consumed(self) -> list[Steps]:
-        """Starts the queue's consumers at the nodes that go last, one after the other: the first one comes first."""
+        """Start the queue's consumers at the nodes that go down last, one after the other, which fixes their order."""
         if self.settings["consumer"] == "none":
             return []
         if self.settings["consumer"] != "two":
@@ -123,8 +127,11 @@ class WideQueue:
     # --- later ---
 
     def published(self, node: str, running: Collection[str]) -> Steps:
-        """Publishes from a client at a node. Nobody publishes to a minority, which refuses after a minute; and whether
-        clients that published before its leader was gone are to send again is luck, so that other clients publish."""
+        """Publish from a client at a node, unless the queue has only a minority, which refuses after a minute.
+
+        Whether clients that published before its leader was gone have to send again is random, so other clients
+        publish.
+        """
         if self.quorum and not self._elects(running):
             return []
         connection = f"{self.name} after {self._lost}" if self._lost else self.name
@@ -136,20 +143,25 @@ class WideQueue:
         return [{"publish": {"queue": self.name, **fields}}]
 
     def answered(self, running: Collection[str]) -> Steps:
-        """Has the queue's consumer answer for a message, if it is one that answers; not to a minority, which takes the
-        answer in when it has a majority again."""
+        """Let the queue's consumer answer for a message, if it is one that answers.
+
+        It sends none to a minority, which would process the answer when it has a majority again.
+        """
         if self.settings["consumer"] not in ANSWERS or (self.quorum and not self._elects(running)):
             return []
         verb, fields = ANSWERS[self.settings["consumer"]]
         return [{verb: {"consumer": self.name, "count": 1, **fields}}]
 
     def gone(self, running: Collection[str]) -> None:
-        """Notes that a node is gone, and which nodes run."""
+        """Record that a node is gone, and which nodes run."""
         self._lost += self.quorum and not self._elects(running)
 
     def meanwhile(self, node: str) -> list[Steps]:
-        """The steps of a client while the first node is down, one after the other. A mirrored queue is declared again
-        under a list of nodes, and a quorum queue with one member: any other choice is luck."""
+        """Return the steps of a client while the first node is down, one after the other.
+
+        A mirrored queue is declared again under a list of nodes, and a quorum queue with one member: any other choice
+        is random.
+        """
         match self.settings["meanwhile"]:
             case "policy changed":
                 return [self._changed()]
@@ -163,13 +175,13 @@ class WideQueue:
         return []
 
     def listed(self) -> Steps:
-        """Mirrors the queue by a list, if it is mirrored."""
+        """Mirror the queue by a list, if it is mirrored."""
         listed = self.mirrored and self._mode is not None and self._mode["ha-mode"] in ("all", "exactly")
         several = listed and self._mode.get("ha-params") != 1
         return self._listed(self._cast.order(self._nodes)) if several else []
 
     def rewritten(self) -> Steps:
-        """Sets a policy that says the same in other words."""
+        """Set a policy with the same meaning in another form."""
         if self._mode is None:
             return []
         if not self.mirrored:
@@ -179,7 +191,7 @@ class WideQueue:
             return self._policy(self._mode | self._kept | PLAIN)
         return self._listed(self._cast.order(nodes if isinstance(nodes, list) else self.members))
 
-    # --- what steps are made of ---
+    # --- parts of steps ---
 
     def _consume(self, name: str, place: int, **fields: Any) -> dict[str, Any]:
         client = {"node": self._nodes[place], "connection": name}
@@ -191,7 +203,7 @@ class WideQueue:
     def _changed(self) -> Steps:
         if not self.mirrored:
             return self._policy({"max-length": self._cast.count(MOST)})
-        # The node that is down, and one that runs: of two running nodes any may be the first mirror.
+        # The node that is down, and a running one: of two running nodes any may be the first mirror.
         self._mode = {"ha-mode": "nodes", "ha-params": [self._nodes[0], self._cast.one(self._nodes[1:])]}
         return self._policy(self._mode | self._kept)
 
@@ -212,11 +224,11 @@ class WideQueue:
 
 
 def queue_of(verb: Verb) -> str | None:
-    """The queue of a wide story to which a step belongs; None for a step that is for all queues."""
+    """Return the queue of a wide story to which a step belongs; None for a step that is for all queues."""
     fields = (getattr(verb, field, None) for field in ("queue", "name", "consumer"))
     return next((owner(field) for field in fields if field is not None), None)
 
 
 def owner(name: str) -> str:
-    """The queue of a wide story to which something of this name belongs."""
+    """Return the queue of a wide story to which an object of this name belongs."""
     return name.partition("-")[0]

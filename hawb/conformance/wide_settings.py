@@ -4,23 +4,23 @@ A row has a value of each factor, and the plot is one of them. So the rows of a 
 possible in it, and those of all plots every triple: one array makes one story for each plot, and is covered by as many
 consecutive stories of a seed as there are plots (`hawb.conformance.wide_stories`). With mirroring that takes about 520
 rows, 47 to 60 for each of ten plots, without it about 340; each further round of a seed has an array of its own. Rounds
-take turns (`ROUNDS`): one asks for how queues are mirrored, the other for what they do on their own time.
+take turns (`ROUNDS`): one varies the mirroring of queues, the other their own timers and their consumers' answers.
 
-covertable makes the array: pure Python, constraints said as data, and the same rows on any machine, for it sorts by a
-hash (FNV-1a) of the salt and draws nothing. allpairspy stops at pairs, testflows.combinatorics knows no constraints,
-and coverwise is a program for a few machines. covertable takes seconds, so arrays are kept.
+covertable makes the array: pure Python, constraints given as data, and the same rows on any machine, for it sorts by a
+hash (FNV-1a) of the salt and draws nothing. allpairspy stops at pairs, testflows.combinatorics has no constraints, and
+coverwise is a program for a few machines. covertable takes seconds, so arrays are cached.
 
-Left out (`ONLY`), beside what RabbitMQ refuses:
+Left out (`ONLY`), beside combinations that RabbitMQ refuses:
 
 * Replicas on all nodes but one where a master comes back without mirrors, for those that were behind stopped with it:
-  which of the others has one then is luck.
-* Declaring a queue again while its node is down, where nobody took over: operations on a queue that is down take a
+  the node that gets one then is random.
+* Declaring a queue again while its node is down and no mirror took over: operations on a queue that is down take a
   minute each.
 * Declaring a quorum queue again while a node is down that is then forced to boot with the former one: members of both
   would meet.
-* A limit where messages expire: what there is room for would depend on how soon the next node publishes.
-* At-least-once dead letters whose target's node goes: they are sent again after three minutes.
-* Limits with reject-publish on quorum queues: publishers hear of it when they hear of it.
+* A limit where messages expire: the room in the queue would depend on how soon the next node publishes.
+* At-least-once dead letters whose target's node goes down: they are sent again after three minutes.
+* Limits with reject-publish on quorum queues: publishers get the notice at a random time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Values = Mapping[str, Iterable[str]]
 
 STRENGTH = 3
 SALTS = 55
-"""The purpose of the draws that tell one array from another."""
+"""The purpose of the draws that make one array differ from another."""
 
 UNSET = "unset"
 CLASSIC = ("none",)
@@ -67,12 +67,15 @@ FACTORS: dict[str, tuple[str, ...]] = {
     ),
     "consumer": ("none", "one"),
 }  # fmt: skip
-"""The settings of a queue of a wide story, and what happens to it. `master` is whether its first master or leader is on
-the node that goes first; `mirrors` whether they are synchronised then; `meanwhile` what is done while it is down."""
+"""The settings of a queue of a wide story, with their values.
+
+`master` says whether its first master or leader is on the node that goes down first; `mirrors` whether they are
+synchronised then; `meanwhile` is the step taken while that node is down.
+"""
 
 
 EXPIRING = ("expires", "expires to another queue", "expires to another queue at least once")
-"""The values with which a queue's messages expire while the story goes on."""
+"""The values with which a queue's messages expire during the story."""
 ON_THEIR_OWN: dict[str, tuple[str, ...]] = FACTORS | {
     "replicas": (*CLASSIC, "all", "nodes", "quorum of 3", "quorum of all"),
     "meanwhile": ("nothing", "policy changed", "policy cleared"),
@@ -82,7 +85,7 @@ ON_THEIR_OWN: dict[str, tuple[str, ...]] = FACTORS | {
     ),
     "consumer": ("none", "one", "two", "acknowledges", "gives back", "rejects"),
 }  # fmt: skip
-"""The settings of queues that do something on their own time, or whose consumers answer."""
+"""The settings of queues with timers of their own, or whose consumers answer."""
 ROUNDS = (FACTORS, ON_THEIR_OWN)
 """The factors of a seed's rounds, one after the other."""
 
@@ -91,7 +94,7 @@ LEAVING = tuple(plot for plot in PLOTS if plot not in FEW_LEFT)
 
 
 class Only(NamedTuple):
-    """Where `given` holds, only rows with `then` are possible."""
+    """If a row has `given`, it is only possible with `then`."""
 
     given: Values
     then: Values
@@ -127,7 +130,7 @@ ONLY: tuple[Only, ...] = (
 
 
 def factors_of(version: str, deal: int = 0) -> dict[str, tuple[str, ...]]:
-    """The factors of a round in a profile: without mirroring no queue is mirrored."""
+    """Return the factors of a round in a profile: without mirroring no queue is mirrored."""
     factors = ROUNDS[deal % len(ROUNDS)]
     if PROFILES[version].mirroring:
         return factors
@@ -137,24 +140,24 @@ def factors_of(version: str, deal: int = 0) -> dict[str, tuple[str, ...]]:
 
 
 def only_of(version: str) -> tuple[Only, ...]:
-    """The constraints on rows in a profile: messages of quorum queues do not expire in each."""
+    """Return the constraints on rows in a profile: messages of quorum queues do not expire in each."""
     expire = "message-ttl" in dict(QUORUM_PROFILES[version].settings)
     return ONLY if expire else (*ONLY, Only({"argument": EXPIRING}, {"replicas": (*CLASSIC, *MIRRORED)}))
 
 
 def possible(row: Row, version: str) -> bool:
-    """Whether a row is not left out."""
+    """Return True if no constraint excludes a row."""
     return all(within(row, only.then) for only in only_of(version) if within(row, only.given))
 
 
 def within(row: Row, values: Values) -> bool:
-    """Whether a row has one of the values of each of some factors."""
+    """Return True if a row has one of the values of each of some factors."""
     return all(row[factor] in allowed for factor, allowed in values.items())
 
 
 @lru_cache(maxsize=8)
 def rows(seed: int, deal: int, version: str) -> tuple[Row, ...]:
-    """The covering array of a round of a seed."""
+    """Return the covering array of a round of a seed."""
     salt = str(randomness.draw(seed, SALTS, deal, 0))
     return tuple(
         make(
@@ -167,8 +170,10 @@ def rows(seed: int, deal: int, version: str) -> tuple[Row, ...]:
 
 
 def conditions(only: Only) -> Iterator[dict[str, Any]]:
-    """A constraint as covertable has it: one condition for each factor of `then`, which it evaluates sooner than one
-    for all."""
+    """Yield a constraint in covertable's form.
+
+    It is one condition for each factor of `then`, which covertable evaluates sooner than one for all.
+    """
     given = {factor: frozenset(values) for factor, values in only.given.items()}
     for factor, values in only.then.items():
         held = partial(holds, given=given, factor=factor, values=frozenset(values))
@@ -176,5 +181,5 @@ def conditions(only: Only) -> Iterator[dict[str, Any]]:
 
 
 def holds(row: Row, given: Values, factor: str, values: frozenset[str]) -> bool:
-    """Whether a row has one of the values of a factor, or is not one of the given."""
+    """Return True if a row has one of the values of a factor, or is not one of the given."""
     return row[factor] in values or not within(row, given)

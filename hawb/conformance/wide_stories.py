@@ -1,5 +1,6 @@
-"""Wide stories: one plot, and fifty queues or more in it at once, each with settings of its own, so that one boot of a
-cluster asks fifty times as much as a random scenario with four queues.
+"""Wide stories: one plot with fifty queues or more at once, each with its own settings.
+
+So one boot of a cluster tests fifty times as much as a random scenario with four queues.
 
 Story `n` of a seed is the same on any machine: its draws are counted, and a queue's settings are a row of a covering
 array (`hawb.conformance.wide_settings`). Over as many consecutive stories as there are plots, from a multiple of that
@@ -9,21 +10,21 @@ The steps of all queues at one moment are one step without a time and others wit
 at once, in their order, and the cluster settles before the next moment. A queue takes one step at a moment, and none
 waits for another.
 
-What random scenarios leave out because it is racy (`hawb.conformance.random_scenarios`) is left out here too:
+Wide stories leave out the races that random scenarios leave out (`hawb.conformance.random_scenarios`):
 
 * Locators that choose, and mirrors with more than one candidate: lists of nodes place them, modes are set over lists,
   and where mirrors come together lists are set before (`wide_plots`, `wide_settings.ONLY`). Under fifty queues' load
   those that a list adds to a queue with messages come in any order: they are added one by one.
-* Nodes that go or come together, links that fail, and autoheal.
-* Events during a synchronisation: the cluster settles before anything else is done.
+* Nodes that go down or come up together, links that fail, and autoheal.
+* Events during a synchronisation: the cluster settles before the next step.
 * Clients with a rate, consumers of a queue of which none comes first, and clients at two nodes that publish to one
-  queue at once. Where messages expire, they all have before anything else happens.
-* Operations on a queue that is down or has no majority, but publishing to one that is mirrored.
-* Who is elected: no step says who leads, and members are named. Clients that published before a majority was gone do
-  not publish afterwards.
+  queue at once. Where messages expire, all of them have expired before the next step.
+* Operations on a queue that is down or has no majority, except publishing to one that is mirrored.
+* The result of elections: no step depends on a leader, and members are named. Clients that published before a majority
+  was gone do not publish afterwards.
 
-Not left out: nodes that come one by one may strike off each other's mirrors, which `races` allows for, but with more
-than three nodes which of them the record has as recoverable is luck, and said to be.
+One race remains: nodes that come up one by one may remove each other's mirrors from the recoverable ones, which `races`
+allows for; with more than three nodes the recoverable mirrors are random, and the scenario declares the field racy.
 """
 
 from __future__ import annotations
@@ -49,17 +50,20 @@ from hawb.scenario.verbs import Expect, SetPolicy
 DRAWS, DECK_OF_PLOTS = 53, 54
 """The purposes of the draws, beside those of `random_scenarios` and `wide_settings`."""
 SIZES = (3, 3, 4, 5)
-"""How many nodes a cluster has, each as likely as the others."""
+"""The numbers of nodes of a cluster, each item equally likely."""
 TICK_S = 6
-"""How long it may take until a quorum queue's leader looks whether the queue keeps to its policy, where leaders do."""
+"""The most time until a quorum queue's leader compares the queue with its policy, in seconds.
+
+Leaders do so in some releases.
+"""
 ROUND = len(PLOTS)
-"""How many stories it takes for every triple of values to occur."""
+"""The number of stories in which every triple of values occurs."""
 
 
 BY_QUEUE = frozenset({"queues", "ledger", "consumers"})
 """The parts of an outcome by queue, or by the name of a queue's consumer."""
 SHARED = frozenset({"events", "version"})
-"""The parts of the model's outcome that tell for every queue what may be luck (`races`)."""
+"""The parts of the model's outcome that every queue needs to find races (`races`)."""
 
 
 class WideStory(NamedTuple):
@@ -71,7 +75,7 @@ class WideStory(NamedTuple):
 
 @lru_cache(maxsize=2 * ROUND)
 def wide_story(seed: int, n: int, version: str = "3.10") -> WideStory:
-    """Story `n` (from 0) of a seed, for a profile of the rules."""
+    """Return story `n` (from 0) of a seed, for a profile of the rules."""
     plot = dealt(tuple(PLOTS), seed, DECK_OF_PLOTS, n)
     chosen = [row for row in rows(seed, n // ROUND, version) if row["plot"] == plot]
     settings = {f"q{number:02}": row for number, row in enumerate(chosen, 1)}
@@ -88,14 +92,16 @@ def wide_story(seed: int, n: int, version: str = "3.10") -> WideStory:
 
 
 def alone(scenario: Scenario, queue: str) -> Scenario:
-    """A wide story for one of its queues alone; its steps have no others to begin with."""
+    """Return a wide story for one of its queues alone; its steps have no others to begin with."""
     steps = [replace(step, at=None) for step in scenario.steps if queue_of(step.verb) in (None, queue)]
     return replace(scenario, scenario=f"{scenario.scenario}, of which {queue or 'none'}", steps=tuple(steps))
 
 
 def narrowed(scenario: Scenario, queue: str) -> Scenario:
-    """A wide story for one of its queues, each step in its place: steps of other queues become looks, but their
-    policies stay, since a node that was forced to boot keeps to no policy before one is set."""
+    """Return a wide story for one of its queues, each step in its place: steps of other queues become looks.
+
+    Their policies stay, since a node that was forced to boot applies no policy before one is set.
+    """
     look, mine = Step(Expect({})), (None, queue)
     kept = (isinstance(step.verb, SetPolicy) or queue_of(step.verb) in mine for step in scenario.steps)
     steps = (replace(step, at=None) if stays else look for step, stays in zip(scenario.steps, kept, strict=True))
@@ -103,8 +109,7 @@ def narrowed(scenario: Scenario, queue: str) -> Scenario:
 
 
 def cut_of(scenario: Scenario) -> Cut:
-    """The function that divides the outcome of a wide story into its part for each queue and (`WHOLE`) for the
-    cluster."""
+    """Return the function that divides the outcome of a wide story by queue, with a part for the cluster (`WHOLE`)."""
     owners = [queue_of(step.verb) for step in scenario.steps]
     queues = sorted(set(filter(None, owners)))
 
@@ -119,7 +124,7 @@ def cut_of(scenario: Scenario) -> Cut:
 
 
 def part_of(told: dict[str, Any], queue: str, owners: list[str | None]) -> dict[str, Any]:
-    """The part of an outcome about a queue, and about others whose names begin with the queue's."""
+    """Return the part of an outcome about a queue, and about others whose names begin with the queue's."""
     found: dict[str, Any] = {
         key: {name: entry for name, entry in told[key].items() if owner(name) == queue}
         for key in BY_QUEUE & told.keys()
@@ -130,7 +135,7 @@ def part_of(told: dict[str, Any], queue: str, owners: list[str | None]) -> dict[
 
 
 def errors_of(told: dict[str, Any], queue: str | None, owners: list[str | None]) -> list[dict[str, Any]]:
-    """The errors of a queue's steps."""
+    """Return the errors of a queue's steps."""
     return [error for error in told["errors"] if owners[error["step"]] == queue]
 
 
@@ -147,11 +152,11 @@ class Stage:
 
     @property
     def size(self) -> int:
-        """How many nodes there are."""
+        """Return the number of nodes."""
         return len(self._order)
 
     def beginning(self) -> Steps:
-        """Makes queues with replicas, messages from each node, and consumers at the nodes that go last."""
+        """Make queues with replicas, messages from each node, and consumers at the nodes that go down last."""
         return [
             *moment(queue.placed() for queue in self._queues),
             *in_turn(queue.target() for queue in self._queues),
@@ -165,7 +170,7 @@ class Stage:
         ]
 
     def published(self) -> Steps:
-        """Publishes to each queue from each node that runs, one node after the other."""
+        """Publish to each queue from each running node, one node after the other."""
         nodes = [node for node in self._order if node in self._running]
         steps = [
             step for node in nodes for step in moment(queue.published(node, self._running) for queue in self._queues)
@@ -173,7 +178,7 @@ class Stage:
         return [*steps, {"wait": SECONDS}] if self._expiring else steps
 
     def play(self, happening: Happening) -> Steps:
-        """The steps of an act of the plot."""
+        """Return the steps of an act of the plot."""
         node = self._order[happening.node]
         match happening.act:
             case Act.STOP | Act.KILL:
@@ -183,7 +188,7 @@ class Stage:
                 return [{happening.act.value: node}]
             case Act.START | Act.FORCE_BOOT:
                 self._running.append(node)
-                # A node that is forced to boot is alone: a look shows what it knows before the others come.
+                # A node that is forced to boot is alone: a look shows its state before other nodes come.
                 return [
                     {happening.act.value: node}, *([{"wait": TICK_S}] if self._compares else []),
                     *([LOOK] if happening.act == Act.FORCE_BOOT else []),
@@ -202,11 +207,11 @@ class Stage:
 
 
 def in_turn(done: Iterable[list[Steps]]) -> Steps:
-    """The steps of queues in turn: the first of each queue, then the second of each that has one."""
+    """Return the steps of queues in turn: the first of each queue, then the second of each that has one."""
     return [step for parts in zip_longest(*done, fillvalue=[]) for step in moment(parts)]
 
 
 def moment(parts: Iterable[Steps]) -> Steps:
-    """The steps of queues at one moment: the first begins when the cluster has settled, the others with it."""
+    """Return the steps of queues at one moment: the first begins when the cluster has settled, the others with it."""
     steps = [step for part in parts for step in part]
     return [step | ({"at": 0} if index else {}) for index, step in enumerate(steps)]

@@ -119,7 +119,7 @@ class QueueFacts(Struct, gc=False, omit_defaults=True):
         return [node for node in self.offline() if nodes.get(node)]
 
 
-# --- one cell of a queue listing: a reader raises ValueError with what it accepts ---
+# --- readers of one cell of a queue listing: they raise ValueError, whose text names the accepted values ---
 
 
 def _word(value: str | None) -> str | None:

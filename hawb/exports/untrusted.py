@@ -59,7 +59,7 @@ _MISMATCH = re.compile(r"Expected `(?P<accepted>[^`]*)`(?P<bound>[^,]*?)(?:, got
 class ImportRefused(ValueError):  # noqa: N818 - it reads as what happened
     """A file, or an API's answer, cannot be imported.
 
-    `place` is where in the file, `given` what it has there, and `accepted` what hawb accepts.
+    `place` is a place in the file, `given` its content there, and `accepted` the forms that hawb accepts.
     """
 
     def __init__(self, file: Path | str, place: str, given: str, accepted: str) -> None:
@@ -110,7 +110,7 @@ def check_json(file: Path, text: str, place: str = "the file") -> None:
 
 
 def as_object(table: Table) -> dict[str, Any]:
-    """Return a property list as an object. Raise ValueError, whose text is what is accepted."""
+    """Return a property list as an object. Raise ValueError, whose text names the accepted forms."""
     if isinstance(table, dict):
         return table
     pairs = [pair for item in table or () for pair in (item.items() if isinstance(item, dict) else [_pair(item)])]

@@ -79,7 +79,7 @@ def watch(url: str, login: Login) -> Imported:
 
 
 def checked(url: str) -> str:
-    """Return the address without a slash at its end. Raise ApiRefused for an address that hawb cannot use."""
+    """Return the address without a slash at its end. Raise ApiRefused for an address that is not usable."""
     try:
         parts = urlsplit(url)
     except ValueError:

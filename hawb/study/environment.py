@@ -156,7 +156,7 @@ class Traffic(Part, frozen=True, kw_only=True):
 
 
 class Environment(Part, frozen=True, kw_only=True):
-    """Faults, planned work and traffic. What is left out does not happen.
+    """Faults, planned work and traffic. A part that is left out does not occur.
 
     `rolling_upgrades` take one node after another, as the design's procedure says; `maintenance` takes the next node in
     turn, one each time.

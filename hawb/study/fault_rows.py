@@ -15,7 +15,7 @@ AT_A_TIME = 1_000
 """The number of trials whose events make one batch: some tens of thousands of rows."""
 
 OF_THE_CLOCK = (histories.RATE,)
-"""Events that are left out: the begin of an hour is no event of the cluster."""
+"""Events that are left out: the beginning of an hour is no event of the cluster."""
 WITHOUT_NODES = (histories.BURST, histories.CONSUMERS_AWAY, histories.CONSUMERS_BACK)
 
 

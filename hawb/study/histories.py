@@ -31,8 +31,8 @@ CONSUMERS_BACK, CONSUMERS_AWAY, BURST, RATE, MAINTENANCE, ROLLING_UPGRADE = rang
 """The kinds of events.
 
 LOSE_DISK names nodes that are down by then; CUT the nodes on one side of a partition, CUT_LINK the two ends of a link.
-BURST is 1 at the begin of a burst and 0 at its end, RATE the hour of the day that begins. MAINTENANCE names the node
-that is next. The design says how it is taken down, and how all nodes are for a ROLLING_UPGRADE.
+BURST is 1 at the beginning of a burst and 0 at its end, RATE the hour of the day that begins. MAINTENANCE names the
+node that is next. The design says how it is taken down, and how all nodes are for a ROLLING_UPGRADE.
 """
 
 NAMES = (

@@ -35,7 +35,7 @@ from hawb.study.load import check_source, read_study
 from hawb.study.question import Study, source_of
 
 ORIGINS = {"measured: ": "measured", "assumed: ": "assumed", "https://": "published"}
-"""The beginnings of sources, with the origin that each stands for."""
+"""The beginnings of sources, with the origin that each one means."""
 UNTOLD = "not told"
 """The origin of a study's number that has no source."""
 
@@ -43,7 +43,7 @@ WHOLE = {"mean_s", "distribution"}
 """A map with these keys replaces the study's map as a whole, with its shape."""
 
 PRICE = "price_per_year"
-"""The column with the cost of a trial (`hawb.study.prices`)."""
+"""The column with the cost of a trial's cluster a year (`hawb.study.prices`)."""
 
 Price = Annotated[float, Meta(ge=0, le=1e12, description="a price, a number from 0 to 10**12")]
 

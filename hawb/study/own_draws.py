@@ -18,7 +18,7 @@ both designs cancel out. Decisions:
   then holds the true outage time in 56 of 100 made-up studies, and with the interaction in 93. Other trials for each
   draw would need some eight times as many.
 * With few trials the difference of two variances may be negative though the rates do matter. The value used is the
-  mean of what it leaves possible above zero, by its standard error for this number of draws: nearly the difference
+  mean of the values above zero that it allows, by its standard error for this number of draws: nearly the difference
   itself where that is large.
 * A draw has its share of the study's trials, but at least enough to show rare events: `PLENTY`, or as many as the study
   has. Still, of losses in one of a hundred trials the interval holds 87 to 92 of 100, not 95.

@@ -18,7 +18,7 @@ COVERAGE = 0.9
 
 
 class NotMeasuredError(ValueError):
-    """The value is too far from all published measurements. The message has what was given and what is accepted."""
+    """The value is too far from all published measurements. The message has the given and the accepted values."""
 
     def __init__(self, name: str, given: object, accepted: str, hint: str = "") -> None:
         lines = [f"{name}: not measured", f"  given: {given!r}", f"  accepted: {accepted}"]

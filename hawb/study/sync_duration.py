@@ -44,7 +44,7 @@ def pace() -> Pace:
     held_out = []
     for index, row in enumerate(rows):
         others = [*rows[:index], *rows[index + 1 :]]
-        if len({other["batch_size"] for other in others}) > 1:  # else message and batch cannot be told apart
+        if len({other["batch_size"] for other in others}) > 1:  # else the fit cannot separate message and batch
             predicted_s = effort(_fit(others), row["messages"], 0, row["batch_size"]).duration_us / MICROSECONDS
             held_out.append(math.log(predicted_s / row["duration_s"]))
     fitted = _fit(rows)

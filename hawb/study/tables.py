@@ -136,7 +136,7 @@ class Table(Struct, frozen=True):
 
 
 class TableRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """A table on disk with another schema: its place, what it has and what is accepted."""
+    """A table on disk with another schema: its place, its content and the accepted schema."""
 
     def __init__(self, place: Path, given: str, accepted: str) -> None:
         super().__init__(f"{place}: not a table of this version of hawb\n  given: {given}\n  accepted: {accepted}")
