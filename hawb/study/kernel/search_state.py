@@ -49,7 +49,7 @@ QUEUE = record(
     "master up stopped awaits_master absent mirrored mirrors synchronised recoverable"
     " dead_gm_members dead_gm_synchronised orphaned_gm depth_unknown lagging"
     " copies redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us"
-    " waiting stalled"
+    " waiting waiting_changes"
 )
 """A side's record of the queue. `copies` are the nodes that have one, as bits; `stored` its batches' messages, of which
 `starts` are the first; `uncounted` the piece after which deliveries are not counted, and one more."""

@@ -1,6 +1,6 @@
 """Ticks of clients with a rate, in whole numbers: a clock has so many ticks in so many microseconds.
 
-Tick k is k * us / beats microseconds after the clock's start. No time is rounded on the way: the number of ticks is
+Tick k is k * us / ticks microseconds after the clock's start. No time is rounded on the way: the number of ticks is
 that of the ticks that are over, and the time of a tick is the first microsecond by which it is over.
 """
 
