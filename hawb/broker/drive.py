@@ -43,13 +43,13 @@ UNANSWERED_S = 6.0
 Every 5 s its leader sends unanswered entries again (`quorum_tick_interval`).
 """
 ROUNDS = 6
-"""How often a link's latency may pass between two visible changes, as in a transaction of Mnesia."""
+"""The maximum number of link latencies between two visible changes, as in a transaction of Mnesia."""
 HANGING_S = 90
 """The quiet time while an operation has no answer: RabbitMQ tries for a minute before it refuses one."""
 WORK_S = 120
 """The time limit for a queue's work, in seconds; after it the cluster counts as settled anyway."""
 TAKEOVER_S = 20
-"""How long the drive waits, once, for mirrors without a master, or a majority without a leader, in seconds.
+"""Seconds that the drive waits, once, for mirrors without a master, or a majority without a leader.
 
 One of them takes over within seconds, or none ever does, as among members of a queue that was declared again while one
 of them was down.

@@ -19,7 +19,7 @@ from hawb.scenario.document import Cluster, PauseIfAllDown
 WAITS, STARTED, STOPS = "Waiting for Mnesia tables", "Server startup complete", "RabbitMQ is asked to stop"
 """The log lines of a node that waits for others at boot, that has booted, and that begins to stop."""
 TABLE_TRIES = 10
-"""How often a node tries to load its tables (`mnesia_table_loading_retry_limit`).
+"""The number of times that a node tries to load its tables (`mnesia_table_loading_retry_limit`).
 
 With Khepri it waits as long for a leader.
 """

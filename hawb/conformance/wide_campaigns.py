@@ -44,7 +44,7 @@ class Setting(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """How many queue-stories had two values together, and in how many of them both agreed.
+    """Count the queue-stories that had two values together, and those of them in which model and broker agreed.
 
     The factors are in the order of their names.
     """

@@ -56,7 +56,7 @@ class Limits(Struct, frozen=True):
 
 
 class Unpacking:
-    """What the compressed logs of a cluster have unpacked to so far, and may unpack to in total."""
+    """The bytes that the compressed logs of a cluster have unpacked to so far, and may unpack to in total."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()

@@ -47,7 +47,7 @@ MOST_UNREAD = 20
 """Number of severe unmatched messages that are kept per file; all are counted."""
 BOOT_FAILED = "BOOT FAILED"
 DURING_STARTUP = re.compile(r"(?:Error|Exception) during startup:\s*(\S.*)", re.DOTALL)
-"""Why a boot failed, as an Erlang term that may go over many lines (`rabbit_prelaunch_errors`)."""
+"""The reason for a failed boot, an Erlang term that may span many lines (`rabbit_prelaunch_errors`)."""
 FAILING_US, FAILING_LINES = 2_000_000, 60
 """Time and number of messages over which a node explains a failed boot: 3.8 logs each line separately."""
 NOTED = "noted"

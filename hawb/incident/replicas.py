@@ -19,7 +19,7 @@ OF_MEMBERS = ("leader_elected", "queue_declared", "member_added", "member_remove
 
 
 class Replicas(Struct):
-    """Where a queue's replicas were at a time, as far as the logs show.
+    """The nodes of a queue's replicas at a time, as far as the logs show.
 
     `first` is the master or leader. `deep` is the number of messages it was seen to hold; mirrors that are `behind`
     were not synchronised, according to later messages.

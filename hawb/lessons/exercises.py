@@ -48,7 +48,7 @@ HELD_BACK = (
 
 UNPLAYED = N_("The answer cannot be played: {why}"), N_("Step {number} cannot be played: {why}")
 REFUSED = N_("The answer is refused by RabbitMQ: {why}"), N_("Step {number} is refused by RabbitMQ: {why}")
-"""Why an answer cannot be played or is refused: one of a single step, and one of several."""
+"""The reasons why an answer of one step, and of several, cannot be played or is refused."""
 
 
 class Form(Enum):

@@ -1,4 +1,4 @@
-"""How many members a quorum queue should have: the rule, and its result for a given cluster.
+"""The number of members that a quorum queue should have: the rule, and its result for a given cluster.
 
 A majority of the members decides, so an even number tolerates no more failures than the odd one below it, and every
 member writes every message: take the smallest odd number that tolerates the failures wanted, at least three, at most

@@ -1,4 +1,4 @@
-"""What Raft needs of its host: all that differs between the interpreted and the compiled protocol.
+"""The ports of Raft: all that differs between the interpreted and the compiled protocol.
 
 This module is the engine's implementation. `t` is the list of a member's outputs, and logs are runs of entries; for the
 kernel, whose ports have the same names (`hawb.study.kernel.raft_ports`), it is the trial, and logs are places in a

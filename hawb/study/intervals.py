@@ -38,7 +38,7 @@ Pairs of trials have the same faults, so fewer do than for a mean: two in each b
 """
 
 LEAST_EFFECTIVE, LEAST_EFFECTIVE_SHARE = 2 * BATCHES, 0.01
-"""How many plain trials weighted ones have to be worth (`effective_trials`) for intervals, and which share of them.
+"""The least number, and the least share, of plain trials that weighted ones must be worth for intervals.
 
 With fewer, a few trials carry nearly all weight, and no interval accounts for events that they did not have.
 """

@@ -22,7 +22,7 @@ from hawb.study.published import Row, table
 
 MICROSECONDS = 1_000_000
 BEYOND = 20
-"""How many times deeper than published a queue may be: time is proportional to depth, so more than elsewhere."""
+"""The factor by which a queue may be deeper than published ones. It is large, since time is proportional to depth."""
 
 LEAVES_OUT = (
     "memory alarms, which hold a synchronisation, and other load on the nodes",

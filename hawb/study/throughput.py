@@ -31,7 +31,7 @@ from hawb.study.published import Row, table
 
 MAX_STEPS = 200
 BEYOND = 2
-"""How many times beyond the published range a prediction may be."""
+"""The factor by which a prediction may leave the published range."""
 
 
 class Law(Struct, frozen=True):

@@ -31,7 +31,7 @@ Returns the columns of their records.
 """
 
 MEASURED_S, MINUTE_S = 0.05, 60.0
-"""How long the engine is measured, and a minute, in seconds."""
+"""Seconds for which the engine's speed is measured, and seconds of a minute."""
 NAMES = Record.__struct_fields__
 SCHEMA = pa.schema([
     (TRIAL, pa.int64()),

@@ -1,4 +1,4 @@
-"""How objects show themselves in notebooks, in any front end.
+"""The display of objects in notebooks, in any front end.
 
 A front end chooses among the forms that an object offers. JupyterLab and VS Code prefer HTML to a picture and a picture
 to text; marimo asks only for HTML; pages that show stored notebooks (GitHub's) keep HTML without its styles, and show

@@ -1,4 +1,4 @@
-"""What all matplotlib figures share.
+"""The style and the helpers that all matplotlib figures share.
 
 The title is a sentence that says what the figure shows, a note below says how to read it, and lines have their names
 next to them instead of a legend.

@@ -78,7 +78,7 @@ every background that it is written on. `line` is not used for text.
 
 
 class Look(Struct, frozen=True):
-    """How a role or state is shown; `word` replaces the glyph for screen readers."""
+    """The look of a role or state; `word` replaces the glyph for screen readers."""
 
     colour: str
     glyph: str

@@ -26,7 +26,7 @@ OUTPUT = "out"
 LONGEST = 40_000
 """Bytes of an input before it is changed."""
 ENLARGED = 0.01
-"""The share of tries with a large input. (`replicas` plays no trials: to compile the kernel takes a minute.)"""
+"""The share of tries with a large input."""
 TIMES = ("2026-11-27", "2026-11-27T09:03:21Z", "09:03", "1970-01-01", "9999-12-31T23:59:60+99:99", "now", "-1", "")
 RELEASES = ("3.8", "3.10", "3.12.14", "3.13", "4.0", "4.2", "4.3", "4.3.6", "9", "none", "4.0,4.2")
 
@@ -120,6 +120,7 @@ COMMANDS: dict[str, tuple[Draw, tuple[str, ...]]] = {
                       "--node {text} --json")),
     "lint": (cluster, ("", "--json", "--format sarif", "--format junit", "-o out.html", "--network-mb-s 0.001")),
     "import": (export, ("-o -", "-o out.yaml", "--numbers -", "--numbers out.yaml", "--numbers - --queue orders")),
+    # Trials would have the kernel compiled, which takes a minute.
     "replicas": (cluster, ("--trials 0", "--trials 0 --json", "--trials 0 --failures 2 -o out.html",
                            "--trials 0 --seed 1 --numbers numbers.yaml")),
     "upgrade": (cluster, ("", "--json", "--to {release}", "--to 4.3 --via {release} --json", "--full-stop",

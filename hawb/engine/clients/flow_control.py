@@ -1,4 +1,4 @@
-"""How many messages a channel may send. `hawb.engine.clients.steady.credit` has the rule for classic queues.
+"""Limit the messages that a channel may send. `hawb.engine.clients.steady.credit` has the rule for classic queues.
 
 To a quorum queue that cannot commit a channel sends until quorum_commands_soft_limit commands are unanswered, and one
 more (`rabbit_fifo_client:enqueue`), to a stream until 256 are (`rabbit_stream_queue:deliver`). Messages that its reader

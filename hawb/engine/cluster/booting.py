@@ -28,7 +28,7 @@ from hawb.rules.quorum import majority
 SHARED = True  # the kernel of studies compiles this module
 
 BOOT_RETRIES = 10
-"""How many times a booting node tries to load its tables (mnesia_table_loading_retry_limit)."""
+"""The number of times that a booting node tries to load its tables (mnesia_table_loading_retry_limit)."""
 
 
 def boot(t, node, number):

@@ -1,4 +1,4 @@
-"""What `hawb.engine.cluster.booting` needs of a turn: the records a booting node finds, and its queues' reactions.
+"""The ports of `hawb.engine.cluster.booting`: the records a booting node finds, and its queues' reactions.
 
 Source: `rabbit_mnesia`, `rabbit_node_monitor`.
 """

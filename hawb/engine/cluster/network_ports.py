@@ -1,4 +1,4 @@
-"""What links and sides of a partition need of a turn: messages under way, waiting operations, and records.
+"""The ports of links and partitions: messages under way, waiting operations, and records.
 
 This module is the engine's implementation; the kernel's is in `hawb.study.kernel.network_ports`. The docstrings here
 describe both. Links are given as in `links`.

@@ -1,4 +1,4 @@
-"""What nodes need of a turn: the ports of the rules in this room.
+"""The ports through which the rules of nodes use a turn.
 
 This module is the engine's implementation, where `t` is the turn; the kernel's, where it is the trial, is in
 `hawb.study.kernel.node_ports`. The docstrings here describe both.

@@ -1,4 +1,4 @@
-"""Which nodes take which for running, and which nodes answer.
+"""Reachability: the nodes that each node believes running, and those that answer it.
 
 Source: `rabbit_node_monitor`; Mnesia, whose transactions need every node that counts as running.
 """

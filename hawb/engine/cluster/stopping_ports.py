@@ -1,4 +1,4 @@
-"""What `hawb.engine.cluster.stopping` needs of a turn: what ends with a node, and what other nodes notice when.
+"""The ports of `hawb.engine.cluster.stopping`: what ends with a node, and what other nodes notice when.
 
 Source: `rabbit_node_monitor`, `rabbit_amqqueue:on_node_down`.
 """

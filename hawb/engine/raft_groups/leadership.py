@@ -1,4 +1,4 @@
-"""Which member leads a group, whether it can commit, and how far members have come.
+"""A group's leader, its ability to commit, and the progress of its members.
 
 The group is one, whatever sides the cluster splits into; each side has its own view of the leader. There is one queue,
 in the state of all that is committed: by Raft's state-machine safety it is the same at every member that has come so

@@ -1,4 +1,4 @@
-"""What groups need of a turn: the ports of the rules in this room.
+"""The ports through which the rules of Raft groups use a turn.
 
 This module is the engine's implementation; the kernel's is in `hawb.study.kernel.host_ports`. The docstrings here
 describe both. `g` is the group's record, a turn's own copy.

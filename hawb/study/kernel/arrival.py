@@ -1,4 +1,4 @@
-"""What a node that boots finds, and the queue's reaction: `hawb.engine.cluster.booting_ports`, for a whole network."""
+"""The ports of booting nodes (`hawb.engine.cluster.booting_ports`), for a network without cut links."""
 
 from __future__ import annotations
 

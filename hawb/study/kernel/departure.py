@@ -1,4 +1,4 @@
-"""What ends with a node, and what other nodes notice when, for a trial of a classic queue.
+"""The ports of nodes that go down: what ends with them, for a trial of a classic queue.
 
 This is `hawb.engine.cluster.stopping_ports`.
 """

@@ -1,4 +1,4 @@
-"""What a failover needs of the kernel: `hawb.engine.classic.failover_ports`, for a trial.
+"""The ports of a failover (`hawb.engine.classic.failover_ports`), for a trial.
 
 Its queue is durable, no process crashes, and the record on disk names no mirrors.
 """

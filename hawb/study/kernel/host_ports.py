@@ -1,4 +1,4 @@
-"""What groups need of the kernel: `hawb.engine.raft_groups.ports`.
+"""The ports of Raft groups (`hawb.engine.raft_groups.ports`), for the kernel.
 
 It is for a whole network, where no disk is lost and the members stay the same. `g` is `t.queue` or `t.store`, and the
 outbox is the trial itself.

@@ -1,4 +1,4 @@
-"""What replicas need of the kernel while their queue is up: `hawb.engine.classic.ports`, for a trial."""
+"""The ports of replicas while their queue is up (`hawb.engine.classic.ports`), for a trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What links and sides need of the kernel: `hawb.engine.cluster.network_ports`.
+"""The ports of links and partitions (`hawb.engine.cluster.network_ports`), for the kernel.
 
 It is for a trial of a classic queue in a network whose links may fail. No links are cut while others are.
 """

@@ -1,4 +1,4 @@
-"""What Raft needs of the kernel: `hawb.raft.ports`, for a group whose members stay the same.
+"""The ports of Raft (`hawb.raft.ports`), for a group whose members stay the same.
 
 A member's outputs are in `out` after a step, in their order.
 """

@@ -250,4 +250,4 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
     "prefetch: consumers with a prefetch": lambda _, environment: environment.traffic.prefetch > 0,
 }  # fmt: skip
-"""What the kernel cannot do, in the order of reports, each with a test for it."""
+"""The reasons why the kernel refuses a design, in the order of reports, each with its predicate."""

@@ -1,4 +1,4 @@
-"""What steady clients need of the kernel: `hawb.engine.clients.steady.publisher_ports` and `consumer_ports`.
+"""The ports of clients with a rate (`publisher_ports` and `consumer_ports` of the engine), for the kernel.
 
 A trial has one publisher at a time and one consumer.
 """

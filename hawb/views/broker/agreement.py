@@ -1,4 +1,4 @@
-"""How often model and broker agreed: by release, by verb, and by pairs of queue settings, as a heat map."""
+"""The share of agreement of model and broker: by release, by verb, and by pairs of queue settings, as a heat map."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ CAUSES: Mapping[str, str] = {
     causes.ERLANG: "its Erlang is too old",
     causes.TIMEOUT: "it waited without success",
 }
-"""Why boots fail, by the cause that their log messages show."""
+"""The reasons of failed boots, by the cause that their log messages show."""
 TAKEN_OUT = re.compile(r"<\w+>")
 """The placeholder of a removed word."""
 

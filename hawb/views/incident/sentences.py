@@ -148,7 +148,7 @@ WORDS: Mapping[str, Words] = {
 """The sentence of each kind. Kinds that are missing here are consequences of others and are left out."""
 
 BY = {"pause": "{nodes} paused: {it} {was} in a minority", "autoheal": "Autoheal restarted {nodes}"}
-"""Why a broker stops by itself."""
+"""The reasons for which a broker stops by itself."""
 
 
 class Sentence(Struct, frozen=True):

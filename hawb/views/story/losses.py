@@ -320,7 +320,7 @@ NO_SUCCESSOR = {
     ),
     "promotion_refused": N_("No mirror was synchronised, and ha-promote-on-failure is when-synced, so none took over."),
 }
-"""Why no mirror was promoted, by the reason of `queue_down`."""
+"""The reasons why no mirror was promoted, by the reason of `queue_down`."""
 
 
 def _by_chain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
@@ -341,4 +341,4 @@ EXPLANATIONS: dict[str, Explain] = {
     "dropped_replicas": _went_down(N_("Every replica but one mirror was dropped, and their copies deleted.")),
     "exclusive_queue": _went_down(N_("The queue was exclusive, and such a queue is never mirrored.")),
 }
-"""How each cause is explained; `_by_chain` explains causes that are not listed."""
+"""The explanation of each cause; `_by_chain` explains causes that are not listed."""

@@ -195,7 +195,7 @@ TO_TARGETS = {
     (True, True): N_("and went to {targets}, for {cycles} had given them up before"),
     (False, True): N_("and went to no queue, for {cycles} had given them up before"),
 }
-"""Where dead letters went, by whether any queue got them, and whether a queue had dead-lettered them before."""
+"""The fate of dead letters: by whether any queue got them, and whether a queue had dead-lettered them before."""
 
 
 def _policy(detail: dict) -> str:

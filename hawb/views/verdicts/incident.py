@@ -186,7 +186,7 @@ BOOTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     causes.ERLANG: ("Install an Erlang version that the release of {node} supports on its host, and start it again.",
                     ()),
 }
-"""What to do about a failed boot, by its cause, with commands."""
+"""The remedy for a failed boot, by its cause, with commands."""
 QUEUE_STATES = "rabbitmqctl -n {node} list_queues --vhost {vhost} name type state"
 FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "data_corrupt": ("If a majority of the other members of {queue} runs, delete its member on {node} and add it"
@@ -209,7 +209,7 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
                            ("rabbitmqctl -n {node} environment",)),
     "application_ended": ("Read the lines before the application ended, and start {node} again.", ()),
 }
-"""What to do about other faults, with commands."""
+"""The remedies for other faults, with commands."""
 
 
 def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:

@@ -38,7 +38,7 @@ LATE_OR_RAISED = {
         "Have {consumers} acknowledge each delivery in time, or declare {name} with a longer x-consumer-timeout."
     ),
 }
-"""What to do about late consumers, by the place of the timeout that has to be longer."""
+"""The remedy for late consumers, by the place of the timeout that has to be longer."""
 
 NOTHING = {
     "queue": Plural("there is no queue {names}", "there are no queues {names}"),

@@ -32,7 +32,7 @@ OUT = {
     "failed": N_("the process has ended"),
     "listed": N_("{state} in a listing"),
 }
-"""Why a queue is out of use, by its `reason`, or by `reason` and `state` where the state says more."""
+"""The sentence about a queue out of use, by its `reason`, or by `reason` and `state` where the state says more."""
 RUN_AGAIN = ("mend", "start", "start_one", "start_synchronise")
 """The kinds of remedies after which more of the members run."""
 ALREADY = Plural("{queues} is already out of use ({reason})", "{queues} are already out of use ({reason})")

@@ -1,4 +1,4 @@
-"""What steady consumers need of a turn; `publisher_ports` has what publishers need."""
+"""The ports through which the rules of consumers with a rate use a turn. `publisher_ports` has those of publishers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What steady publishers need of a turn: the ports of their rules.
+"""The ports through which the rules of publishers with a rate use a turn.
 
 This module is the engine's implementation; the kernel's is in `hawb.study.kernel.steady_ports`. The docstrings here
 describe both. `publishing` names two more.
