@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from wide_pairs import pairs
 
 from hawb.broker.real import Played
 from hawb.cli import main
@@ -35,8 +37,15 @@ def one_is_odd(scenario: Scenario) -> Played:
     return played._replace(outcome=played.outcome | {"queues": played.outcome["queues"] | odd})
 
 
+@pytest.fixture(scope="module", autouse=True)
+def fewer() -> Iterator[None]:
+    """Stories with fewer queues."""
+    with pairs():
+        yield
+
+
 @pytest.fixture(scope="module")
-def campaign(tmp_path_factory) -> Campaign:
+def campaign(fewer: None, tmp_path_factory) -> Campaign:
     made = Campaign(tmp_path_factory.mktemp("out"), one_is_odd, "broker 3.10", "3.10", SEED, 1, 0, WIDE)
     made.play(0)
     return made

@@ -4,6 +4,7 @@ and that a campaign of them finds and shrinks the one queue that differs. The mo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from itertools import combinations, product
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from conftest import LONG
+from wide_pairs import pairs as of_pairs
 
 from hawb.broker.real import Played
 from hawb.cli import main
@@ -26,6 +28,13 @@ pytestmark = pytest.mark.full
 
 SEED = 0
 Values = frozenset[tuple[str, str]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fewer() -> Iterator[None]:
+    """Stories with fewer queues."""
+    with of_pairs():
+        yield
 
 
 # --- settings ---
@@ -72,11 +81,13 @@ MINUTES = pytest.mark.skipif(not LONG, reason="a minute of rows: a part of make 
 )  # fmt: skip
 def test_every_possible_triple_occurs_in_a_round(version: str, deal: int, fewest: int, most: int) -> None:
     chosen = rows(SEED, deal, version)
-    print(len(chosen), Counter(row["plot"] for row in chosen))
+    of_plots = Counter(row["plot"] for row in chosen)
+    print(len(chosen), of_plots)
     seen: set[Values] = set().union(*(together(row, 3) for row in chosen))
     assert all(possible(row, version) for row in chosen)
     assert seen == triples_of(version, deal)
     assert fewest <= len(chosen) <= most
+    assert all(24 <= count <= 62 for count in of_plots.values()), "a story has fifty queues or so"
 
 
 # --- campaigns ---
@@ -91,7 +102,7 @@ def one_is_odd(scenario: Scenario) -> Played:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(fewer: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a campaign of one story, in which one queue is odd."""
     made = tmp_path_factory.mktemp("odd")
     campaign(made).play(0)
