@@ -40,6 +40,8 @@ PARTED = frozenset({"partition", "wait", "publish", "heal", "start"})
 TWO = {"ha-mode": "exactly", "ha-params": 2}
 WHEN_SYNCED = TWO | {"ha-promote-on-failure": "when-synced"}
 QUORUM, THREE = {"x-queue-type": "quorum"}, {"x-quorum-initial-group-size": 3}
+DEEPER = 2 if LONG else 1
+"""How many faults, or operations, some searches take: the engine's take most of the time here."""
 HANDLINGS = ("ignore", "autoheal", "pause_minority", {"pause_if_all_down": ["a"], "recover": "autoheal"})
 
 
@@ -81,13 +83,13 @@ TABLE = {
     "no mirrors": (lambda: cluster({}), "unavailable", (1, 2),
                    frozenset({"publish", "wait", "partition", "heal", "kill"})),
     "minorities that pause": (lambda: cluster(TWO, "pause_minority"), "diverged", (1, 1), ALL),
-    "a quorum queue": (lambda: cluster({"max-length": 999}, arguments=QUORUM), "lost-confirmed", (1, 2), ALL),
-    "a quorum queue and lost disks": (lambda: cluster({}, arguments=QUORUM), "diverged", (3, 1),
+    "a quorum queue": (lambda: cluster({"max-length": 999}, arguments=QUORUM), "lost-confirmed", (1, DEEPER), ALL),
+    "a quorum queue and lost disks": (lambda: cluster({}, arguments=QUORUM), "diverged", (DEEPER + 1, 1),
                                       frozenset({"kill", "wipe", "start", "power_off", "publish"})),
     "a quorum queue that nobody serves": (lambda: cluster({}, "pause_minority", arguments=QUORUM), "unavailable",
-                                          (2, 1), ALL),
+                                          (DEEPER, 1), ALL),
     "a quorum queue on two nodes": (lambda: cluster({}, nodes="ab", arguments=QUORUM, version="3.13"), "diverged",
-                                    (2, 3), PARTED | {"kill"}),
+                                    (DEEPER, 3), PARTED | {"kill"}),
     "a quorum queue on three of five nodes": (lambda: cluster({}, nodes="abcde", arguments=QUORUM | THREE), "diverged",
                                               (1, 1), PARTED | {"stop"}),
 }  # fmt: skip

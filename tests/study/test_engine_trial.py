@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from conftest import LONG
 from msgspec.structs import replace
 from random_studies import HORIZON_US, SEED, any_case
 
@@ -242,7 +243,7 @@ def test_a_link_that_is_cut_and_healed_in_time_changes_nothing_for_good():
     assert found.promotions == found.lost == found.outages == 0
 
 
-@pytest.mark.parametrize(("quorum", "cases"), [(False, 20), (True, 4), pytest.param(True, 20, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("quorum", "cases"), [(False, 20), (True, 20 if LONG else 4)])
 def test_whatever_happens_the_books_balance(quorum: bool, cases: int):
     mended = Counter()
     for number in range(cases):

@@ -4,16 +4,17 @@ hosts that lose power and disks, other releases, a queue that is full, consumers
 from __future__ import annotations
 
 import pytest
+from conftest import LONG
 from msgspec.structs import replace
 from random_studies import Case, quorum_case
-from samples import sample
 from test_kernel_agreement import history_of
 from test_kernel_quorum import by_engine
 
 from hawb.study import engine_trial
 from hawb.study.environment import Environment, Failures
 
-CASES = sample(range(25), 10)
+CASES = range(25 if LONG else 10)
+"""Two of each kind; five with HAWB_LONG."""
 
 
 def with_lost_disks(environment: Environment) -> Environment:
