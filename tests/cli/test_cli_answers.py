@@ -14,6 +14,7 @@ import pytest
 from answered_reports import estimate, risk
 from click.testing import CliRunner, Result
 from counted_work import growth, lines_run
+from samples import sample
 
 from hawb.cli import SECTIONS, every_command, main
 from hawb.study.audit import Summary
@@ -176,7 +177,7 @@ def test_the_list_of_commands_has_each_under_one_heading_in_a_whole_sentence():
     assert "..." not in told.partition("\n")[2]
 
 
-@pytest.mark.parametrize("kind", ["classic", "quorum"])
+@pytest.mark.parametrize("kind", sample(["classic", "quorum"]))
 def test_what_run_does_grows_with_the_queues_declared_and_not_with_their_square(kind: str) -> None:
     def played(queues: int) -> None:
         declared = [{"declare": {"queue": f"q{number}", "node": "a", "arguments": {"x-queue-type": kind}}}

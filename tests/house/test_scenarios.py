@@ -148,6 +148,7 @@ def imbalances(moment: Moment) -> list[str]:
     return found
 
 
+@pytest.mark.full
 def test_the_outcome_is_the_same_bytes_whatever_the_hash_seed():
     """The other seed is that of this process."""
     printed = all_outcomes("1" if os.environ.get("PYTHONHASHSEED") != "1" else "2")

@@ -222,7 +222,7 @@ INNER = """() => [...document.querySelectorAll(".hs-picture, .hs-happened .hs-bo
   box => box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth).length"""
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (1160, 675)])
+@pytest.mark.parametrize("size", [(1160, 675), pytest.param((1280, 800), marks=pytest.mark.full)])
 def test_a_line_between_two_nodes_is_read_at_a_glance_before_and_after_the_nodes_notice(size):
     with stage_page(size, calm=True, start=FOUR_QUEUES) as page:
         pick(page, "node c", "start")
