@@ -90,9 +90,6 @@ def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
 def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
     """Brings a folder's notebooks and data up to date, with what is made for its owner, and says what was changed.
     Jupyter trusts the notebooks that were written."""
-    from hawb.lab.server import leave_out_unused
-
-    leave_out_unused()  # before the first import of jsonschema, which is nbformat's
     from hawb.lab.workbook import hand_out, trust
 
     written: list[Path] = []
@@ -117,7 +114,7 @@ def written_to(folder: Path) -> Iterator[None]:
 def serve(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
     """Serves a folder by JupyterLab until it is told to stop."""
     _without_news()
-    from hawb.lab.server import main
+    from jupyterlab.labapp import main
 
     where = notebook.relative_to(folder).as_posix()
     told = [f"--ServerApp.root_dir={folder.resolve()}", f"--LabApp.default_url=/doc/tree/{where}"]
