@@ -11,14 +11,17 @@ from pathlib import Path
 
 import pytest
 import typed_commands
+from conftest import LONG
 from typed_commands import ROOT
 
 SCENARIOS = sorted((ROOT / "data" / "scenarios").glob("*.yaml"))
 LOGS = [ROOT / "data" / "logs" / name for name in (
     "3.10/when-synced-is-not-a-guarantee", "3.10/quorum-leader-killed", "3.10-json/alarm-blocks-publishers",
 )]  # fmt: skip
+MANY = 40 if LONG else 13
+"""The number of scenarios that are played."""
 COMMANDS = [
-    *(["run", *more, str(file)] for file in SCENARIOS[:: len(SCENARIOS) // 40][:40] for more in (["--json"], [])),
+    *(["run", *more, str(file)] for file in SCENARIOS[:: len(SCENARIOS) // MANY][:MANY] for more in (["--json"], [])),
     *(["incident", *more, str(folder)] for folder in LOGS for more in (["--json"], [], ["--events"])),
 ]
 STARTED = {
@@ -52,7 +55,7 @@ def plain() -> list[tuple]:
 @pytest.mark.full
 @pytest.mark.parametrize("started", STARTED)
 def test_the_same_input_gives_the_same_bytes(started: str, plain: list[tuple]):
-    assert len(COMMANDS) == 89 and all(out for _, out, _ in plain)
+    assert len(COMMANDS) == 2 * MANY + 9 and all(out for _, out, _ in plain)
     assert Path(LOGS[0]).is_dir()
     for words, one, other in zip(COMMANDS, plain, answers(*STARTED[started]), strict=True):
         assert one == other, words

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import LONG
 from stopped_commands import ROOT, Ended, stopped
 
 STORY = "data/scenarios/unsynchronised-mirror-promoted.yaml"
@@ -32,8 +33,9 @@ FEW = [
 MANY = [
     (words, SIGNALS[DRAWN.randrange(3)], DRAWN.randrange(1, calls))
     for words, calls in COMMANDS.items()
-    for _ in range(max(2, 1_000_000 // calls))
+    for _ in range(max(2, (1_000_000 if LONG else 400_000) // calls))
 ]
+"""At least two moments of each command, and more of one that makes few calls."""
 
 
 def named(value: object) -> str | None:

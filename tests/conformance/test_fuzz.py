@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from conftest import LONG
 
 from hawb.broker.actions import ACTIONS
 from hawb.broker.driven import undriven
@@ -31,7 +32,10 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import VERB_NAMES, Wait
 
-COUNT = 200
+COUNT = 200 if LONG else 51
+"""Of these 51 each chapter has its turn: nine faults five times or more, and seventeen operations six times."""
+MANY = 200
+"""Enough to count verbs in."""
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +67,9 @@ def test_scenarios_of_other_numbers_and_seeds_are_others(scenarios: list[Scenari
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1, 2] if LONG else [0])
 def test_two_hundred_cover_the_vocabulary(seed: int) -> None:
-    found = tally(random_scenario(seed, n) for n in range(COUNT))
+    found = tally(random_scenario(seed, n) for n in range(MANY))
     # What a steady publisher has sent depends on the machine's time; who resets a node by force, or has it stand alone,
     # has lost its cluster, and who shrinks queues by force their members.
     left_out = {"publisher", "force_reset", "force_shrink", "force_standalone_khepri_boot"}
@@ -73,7 +77,7 @@ def test_two_hundred_cover_the_vocabulary(seed: int) -> None:
     counts = {verb: found.succeeded[verb] for verb in vocabulary}
     print(counts, found.events)
     assert {verb: count for verb, count in counts.items() if count < 20} == {}
-    assert found.events["any of these"] >= COUNT / 2
+    assert found.events["any of these"] >= MANY / 2
 
 
 def test_every_chapter_has_its_turn() -> None:
@@ -92,7 +96,6 @@ def test_nothing_depends_on_what_the_model_draws(scenarios: list[Scenario]) -> N
     assert [scenario.scenario for scenario in scenarios if compare(by_another_seed(scenario))] == []
 
 
-@pytest.mark.full
 def test_mirrors_that_come_together_come_by_a_list(scenarios: list[Scenario], outcomes: list[dict]) -> None:
     """In which order `all` and `exactly` add mirrors is luck on a broker."""
     for scenario, told in zip(scenarios, outcomes, strict=True):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import LONG
 from msgspec.structs import replace
 
 from benchmarks import simpy_model
@@ -33,6 +34,8 @@ BATCHES = replace(
     ALL, version="3.10", mirroring_sync_max_throughput=20_000_000, policy=ALL.policy | {"ha-sync-batch-size": 50}
 )
 
+PART = 1 if LONG else 2
+"""One in so many of the trials of a case are compared."""
 LEAST_LOSSES = 0.2
 """Of the histories of a case that is about losses, the share that ends in one."""
 
@@ -83,7 +86,7 @@ def compared(case: str) -> np.ndarray:
     """The kernel's rows of a case's trials, to each of which the model's is equal."""
     design, environment, days, trials = (WITHOUT_LOSSES | WITH_LOSSES)[case]
     horizon_us, given = round(days * DAY_US), simpy_model.read(design, environment)
-    rows = block.rows(design, environment, STUDY.seed, 0, trials, horizon_us)
+    rows = block.rows(design, environment, STUDY.seed, 0, trials // PART, horizon_us)
     for trial, row in enumerate(rows):
         history = histories.history(environment, design.nodes, STUDY.seed, trial, horizon_us).tolist()
         record = simpy_model.play(given, history, own_seed(STUDY.seed, trial), horizon_us)

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from answered_reports import MAKERS, answered
 from browser_pages import CHROMIUM, chromium, faults, keep_picture
+from conftest import LONG
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
-SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "phone": (400, "light"), "projector": (800, "light")}
-"""How pages are looked at: the width of the window, and what the reader prefers."""
+SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "projector": (800, "light"), "phone": (390, "light")}
+"""How a page is looked at: the width of the window, and what the reader prefers."""
+PICTURED = ("light", "phone")
 
 
 @pytest.fixture(scope="module")
@@ -24,29 +26,13 @@ def browser():
         yield browser
 
 
-def opened(browser, folder: Path, name: str, width: int, prefers: str):
+def opened(browser, folder: Path, name: str):
     """A report's page, opened from its file."""
     file = folder / f"{name}.html"
     file.write_text(answered(name)[1], encoding="utf-8")
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=prefers)
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(file.as_uri())
     return page
-
-
-@pytest.mark.parametrize("how", SHOWN)
-@pytest.mark.parametrize("name", MAKERS)
-def test_a_report_can_be_read_by_everybody(browser, tmp_path, in_browser, name: str, how: str):
-    page = opened(browser, tmp_path, name, *SHOWN[how])
-    page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
-    bad = faults(page)
-    page.eval_on_selector_all("details", "all => all.forEach(one => one.open = false)")
-    keep_picture(page.locator("body"), f"report-{name}-{how}")
-    over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    first = page.locator(".verdict").bounding_box()
-    page.close()
-    assert bad == []
-    assert over <= 0, "the page itself never scrolls sideways"
-    assert first["y"] + first["height"] < 450, "the verdict is seen before anything is scrolled"
 
 
 SCROLLED = """() => [...document.querySelectorAll("figure, figure svg, .verdict, .todo li")]
@@ -67,19 +53,33 @@ LEAST_LETTER = 11
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_on_a_phone_a_chart_fits_without_scrolling_sideways(browser, tmp_path, in_browser, name: str):
-    page = opened(browser, tmp_path, name, 390, "light")
-    page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
-    found, letters = page.evaluate(SCROLLED), page.evaluate(LETTERS)
-    charts = page.locator("figure svg:visible").count()
-    keep_picture(page.locator("body"), f"report-{name}-390")
+def test_a_report_can_be_read_by_everybody(browser, tmp_path, in_browser, name: str, subtests: pytest.Subtests):
+    page = opened(browser, tmp_path, name)
+    for how, (width, prefers) in SHOWN.items():
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=prefers)
+        page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
+        if how == "phone":
+            scrolled, letters = page.evaluate(SCROLLED), page.evaluate(LETTERS)
+            charts = page.locator("figure svg:visible").count()
+            with subtests.test(msg="on a phone a chart fits without scrolling sideways"):
+                assert scrolled == []
+                assert not charts or min(letters) >= LEAST_LETTER
+        bad = faults(page)
+        page.eval_on_selector_all("details", "all => all.forEach(one => one.open = false)")
+        if LONG or how in PICTURED:
+            keep_picture(page.locator("body"), f"report-{name}-{how}")
+        over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        first = page.locator(".verdict").bounding_box()
+        with subtests.test(msg=how):
+            assert bad == []
+            assert over <= 0, "the page itself never scrolls sideways"
+            assert first["y"] + first["height"] < 450, "the verdict is seen before anything is scrolled"
     page.close()
-    assert found == []
-    assert not charts or min(letters) >= LEAST_LETTER
 
 
 def test_rows_are_chosen_by_the_keyboard(browser, tmp_path, in_browser):
-    page = opened(browser, tmp_path, "safe", *SHOWN["light"])
+    page = opened(browser, tmp_path, "safe")
     rows = page.locator("#part-0 tbody tr")
     every = rows.count()
     page.get_by_role("radio", name="all").focus()
