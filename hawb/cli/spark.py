@@ -378,7 +378,6 @@ def spark_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSes
     process.adopt_orphans()
     try:
         spark = session(master=master, **settings)
-        process.listen_again()  # Spark has its own handler for SIGINT
         try:
             with told_of_executors(spark, lambda line: click.echo(f"\n{shown(line)}", err=True)):
                 yield spark

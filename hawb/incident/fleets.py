@@ -6,7 +6,7 @@ for each cluster. Files that are given one by one belong to one cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from hawb.incident.asked import WHOLE, Asked
 from hawb.incident.files import LOG, Limits, log_files
 from hawb.incident.reading import FileReading, Reading, read_logs, together
 from hawb.incident.spans import Span, spans
+from hawb.incident.strangers import strangers, what
 from hawb.scenario.inputs import check_there
 
 if TYPE_CHECKING:
@@ -28,11 +29,16 @@ NAMED = "the files given"
 
 
 class Fleet(Struct, frozen=True):
-    """The spans of all clusters, the number of files read, and the files that could not be read to their end."""
+    """The spans of all clusters, and the number of files read.
+
+    `refused` are the files that could not be read to their end, each with the reason; `others` are the files that are
+    no logs of RabbitMQ, each with what it holds.
+    """
 
     spans: list[Span]
     files: int
     refused: list[tuple[str, str]]
+    others: Sequence[tuple[str, str]] = ()
 
 
 def clusters(paths: Iterable[Path]) -> dict[str, list[Path]]:
@@ -61,14 +67,16 @@ def read_fleet(
     """
     found: list[Span] = []
     refused: list[tuple[str, str]] = []
+    others: list[tuple[str, str]] = []
     count = 0
     for cluster, paths in files.items():
         reading = read_logs(paths, zone, limits=limits)
         found += spans(cluster, asked.of(reading))
         count += len(reading.files)
         refused += [(file.file, file.refused) for file in reading.files if file.refused]
+        others += [(file.file, what(file)) for file in strangers(reading) if not file.refused]
         watch(cluster)
-    return Fleet(found, count, refused)
+    return Fleet(found, count, refused, others)
 
 
 def spans_on(
