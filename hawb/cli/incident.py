@@ -203,9 +203,9 @@ def answer(found: Incident, page: Path | None, scenario: Path | None, form: str)
 
         write_page(page, incident_page.page(account))
     if scenario is not None:
-        if found.retold is None:
-            raise SystemExit(refuse(f"--scenario: there is no scenario to write: {found.untold}"))
-        write_scenario(scenario, dump(found.retold.scenario))
+        if found.reconstructed is None:
+            raise SystemExit(refuse(f"--scenario: there is no scenario to write: {found.no_scenario}"))
+        write_scenario(scenario, dump(found.reconstructed.scenario))
         if str(scenario) == "-":
             return 0
     click.echo(json.dumps(plain(account), sort_keys=True) if form == "json"

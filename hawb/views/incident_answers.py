@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict
 
 from hawb.incident.clocks import Clock
 from hawb.incident.events import Event
-from hawb.incident.lives import EndedBy
+from hawb.incident.node_runs import EndedBy
 
 
 class LogEvent(Event, frozen=True, kw_only=True):
