@@ -60,8 +60,8 @@ GROUPS = (
     "test_looks test_page_of_reports_browser test_lab_browser test_learner_browser test_builder "
     "test_stage_languages_browser",
     # What reads the logs of real clusters.
-    "test_retold test_reading test_clocks test_absences test_lives test_happenings test_recogniser test_kept_stories "
-    "test_incident_timeline test_exports_among_logs",
+    "test_reconstruction test_reading test_clocks test_absences test_node_runs test_cluster_events test_recogniser "
+    "test_kept_stories test_incident_timeline test_exports_among_logs",
     "05-model-and-broker",
     # What answers a report of each kind.
     "test_page_of_reports test_terminal test_schemas test_prometheus test_audit_page test_verdicts_study "

@@ -92,27 +92,27 @@ def spans_on(
     from hawb import incident
     from hawb.incident.event_table import SPANS
 
-    told = [(str(path.absolute()), cluster) for cluster, paths in files.items() for path in paths]
+    placed = [(str(path.absolute()), cluster) for cluster, paths in files.items() for path in paths]
     rows = incident.register(spark).read.format("rabbitmq-logs").option("zone", zone)
     for name, value in structs.asdict(limits or Limits()).items():
         rows = rows.option(name, value)
-    events = rows.load([file for file, _ in told])
-    whose = spark.createDataFrame(told, "file string, cluster string")
+    events = rows.load([file for file, _ in placed])
+    whose = spark.createDataFrame(placed, "file string, cluster string")
     return events.join(sql.broadcast(whose), "file").groupBy("cluster").applyInArrow(
-        lambda told: of_rows(told, asked), SPANS.schema
+        lambda table: of_rows(table, asked), SPANS.schema
     )
 
 
-def of_rows(told: pa.Table, asked: Asked = WHOLE) -> pa.Table:
+def of_rows(table: pa.Table, asked: Asked = WHOLE) -> pa.Table:
     """Return the spans of one cluster from the rows of its events."""
     import pyarrow as pa
 
     from hawb.incident.event_table import SPANS, events_of
 
     by_file: dict[str, FileReading] = {}
-    for event in sorted(events_of(told), key=lambda event: (event.file, event.line)):
+    for event in sorted(events_of(table), key=lambda event: (event.file, event.line)):
         by_file.setdefault(event.file, FileReading(event.file)).events.append(event)
-    cluster = told["cluster"][0].as_py() if told.num_rows else ""
+    cluster = table["cluster"][0].as_py() if table.num_rows else ""
     reading: Reading = asked.of(together([*by_file.values()]))
     return pa.Table.from_pylist([to_builtins(span) for span in spans(cluster, reading)], schema=SPANS.arrow)
 

@@ -56,7 +56,7 @@ class Shares(Struct, frozen=True):
         drawn = np.stack([hows[:, 0], hows[:, 1], lost * (1 - hows[:, 0])], axis=1)
         return drawn * [self.stopped > 0, self.power_off > 0, self.disk_lost > 0]
 
-    def told(self) -> tuple[float, float, float]:
+    def observed(self) -> tuple[float, float, float]:
         """Return the observed shares in the same order."""
         crashed = self.power_off + self.killed
         stopped = self.stopped / self.known

@@ -33,8 +33,8 @@ def retold(file: Path) -> tuple[dict, Incident]:
 )
 def test_a_story_ends_as_it_did_or_says_that_it_is_not_sure(file: Path, subtests: pytest.Subtests):
     told, incident = retold(file)
-    if incident.retold is None:
-        assert incident.untold
+    if incident.reconstructed is None:
+        assert incident.no_scenario
         return
     with subtests.test(msg="a queue that ends differently is reported as not sure"):
         queues = {name: queue for name, queue in told["queues"].items() if not queue.get("views")}
