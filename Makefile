@@ -7,7 +7,7 @@ UV_VERSION := 0.13.8
 VENV := .venv
 BIN := $(VENV)/bin
 STYLE := $(BIN)/ruff check . && $(BIN)/ty check --python $(VENV)
-PYTEST = $(BIN)/python -m compileall -q hawb tests/given && $(BIN)/pytest --numprocesses=2 --dist=loadscope \
+PYTEST = $(BIN)/python -m compileall -q hawb tests/given && PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses=2 --dist=loadscope \
   --no-loadscope-reorder --max-worker-restart=0 --override-ini=faulthandler_timeout=600 --durations=20
 BY_HASH := --quiet --require-hashes --no-deps
 STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
@@ -22,7 +22,7 @@ help: ## this list
 setup: $(VENV)/installed ## make .venv with hawb and everything it needs
 
 lab: setup build/trusted ## open the lab in JupyterLab (PORT=8888, ARGS=--no-browser)
-	$(BIN)/python -m hawb.lab.server --ip=127.0.0.1 --port=$(PORT) --allow-root --ServerApp.root_dir=notebooks \
+	$(BIN)/jupyter-lab --ip=127.0.0.1 --port=$(PORT) --allow-root --ServerApp.root_dir=notebooks \
 	  --LabApp.default_url=/doc/tree/00-lab.ipynb $(ARGS)
 
 app: setup ## the lab as a page without code; open the address that it prints (PORT=8888)

@@ -259,9 +259,9 @@ class Cluster(Verbs):
     def what_would_have_kept(self, queue: str, step: int | None = None) -> AlternativesTable:
         """Play the story again under each single change, and return what each would have kept of a queue's messages.
 
-        `step` is the index, from 0, of the step that did harm; by default the last step that lost messages, or else the
-        last one that did harm. The runs are in the answer's `alternatives`. Raise ValueError, naming the steps that did
-        harm, if this one did not.
+        `step` is the position in `steps` of the step that did harm: 0 is the first step. By default it is the last step
+        that lost messages, or else the last one that did harm. The runs are in the answer's `alternatives`. Raise
+        ValueError, naming the steps that did harm, if this one did not.
 
         Example: `cluster.what_would_have_kept("orders")`
         """

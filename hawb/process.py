@@ -84,7 +84,7 @@ def end_children() -> None:
     Only a process that listens does so: in any other, what a command was called by has processes of its own. Logging
     ends with them, since libraries log that the process is gone with which they talked.
     """
-    if _now.owner != os.getpid() or "subprocess" not in sys.modules:
+    if not listens() or "subprocess" not in sys.modules:
         return
     if "logging" in sys.modules:
         sys.modules["logging"].disable(sys.maxsize)
@@ -105,7 +105,7 @@ def end_children() -> None:
 
 def adopt_orphans() -> None:
     """Have orphans of started processes stay this one's children on Linux, so that `end_children` finds them."""
-    if sys.platform == "linux" and _now.owner == os.getpid():
+    if sys.platform == "linux" and listens():
         import ctypes
 
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
@@ -122,7 +122,7 @@ def listening(program: bool = False) -> Iterator[None]:
     Behind the block of a whole `program` signals are ignored: only Python's own end is left, in which the temporary
     folder is removed.
     """
-    if _now.owner == os.getpid():
+    if listens():
         yield
         return
     _now.owner, _now.number, _now.note = os.getpid(), None, ""
@@ -138,15 +138,14 @@ def listening(program: bool = False) -> Iterator[None]:
         sys.unraisablehook, _now.owner = unraisable, None
 
 
-def listen_again() -> None:
-    """Put the handlers back in place after a library has set its own."""
-    if _now.owner == os.getpid() and _now.number is None:
-        _listen()
+def listens() -> bool:
+    """Return True in the block of `listening`, where this process handles the signals."""
+    return _now.owner == os.getpid()
 
 
 def interrupted() -> None:
     """Take a KeyboardInterrupt, which a library's handler raised in place of ours, as SIGINT; raise Stopped."""
-    if _now.owner == os.getpid() and _now.number is None:
+    if listens() and _now.number is None:
         _stop(signal.SIGINT, None)
 
 
@@ -156,8 +155,9 @@ def unwinding() -> Iterator[None]:
 
     SIGTERM and SIGHUP raise `Stopped` here in any process, and SIGINT in one that listens.
     """
-    listens = _now.owner == os.getpid()
-    former = {} if listens else {number: signal.signal(number, _stop) for number in SIGNALS if number != signal.SIGINT}
+    former = {}
+    if not listens():
+        former = {number: signal.signal(number, _stop) for number in SIGNALS if number != signal.SIGINT}
     before, _now.ends_children = _now.ends_children, False
     try:
         yield
@@ -182,10 +182,9 @@ def _listen() -> dict[int, Callable | int | None]:
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     """Begin to end the process: no further signal, no further word, no further child."""
-    listens = _now.owner == os.getpid()
-    if _now.owner is not None and not listens:
+    if _now.owner is not None and not listens():
         os._exit(128 + number)  # a forked child that has not yet begun its own program
-    if listens:
+    if listens():
         for other in SIGNALS:
             signal.signal(other, signal.SIG_IGN)
         _now.number = number

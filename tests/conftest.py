@@ -8,6 +8,7 @@ Which test belongs to which command is said by its marks: `full` for what `make 
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -60,8 +61,8 @@ GROUPS = (
     "test_looks test_page_of_reports_browser test_lab_browser test_learner_browser test_builder "
     "test_stage_languages_browser",
     # What reads the logs of real clusters.
-    "test_retold test_reading test_clocks test_absences test_lives test_happenings test_recogniser test_kept_stories "
-    "test_incident_timeline test_exports_among_logs",
+    "test_reconstruction test_reading test_clocks test_absences test_node_runs test_cluster_events test_recogniser "
+    "test_kept_stories test_incident_timeline test_exports_among_logs",
     "05-model-and-broker",
     # What answers a report of each kind.
     "test_page_of_reports test_terminal test_schemas test_prometheus test_audit_page test_verdicts_study "
@@ -100,6 +101,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option by which `make check` keeps to its minute."""
     parser.addoption("--begin-within", type=float, metavar="SECONDS", help="skip what has not begun by then")
+
+
+def pytest_collection_finish() -> None:
+    """Have Python look for unused objects less often, and never among those that are there already: a process holds
+    thousands of tests and of numba's types, and would go through all of them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def pytest_report_header() -> str:

@@ -1,10 +1,17 @@
-"""The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, `lint` an error, `safe`
-that a node is not safe to stop, `migrate` a queue that cannot be moved, `explore` a story, or `upgrade` no plan without
-loss; 2: the input was refused, a running cluster could not be asked, or there is no room for what is written; 130, 143
-or 129: it was stopped by Ctrl-C, SIGTERM or a terminal that was closed.
+"""The command `hawb`.
 
-Each command's module is imported when the command is asked for, and heavy packages inside the command, so that each
-starts as fast as Python allows; what an extra brings (`hawb.cli.extra`) is asked of those alone that use it.
+Exit statuses, which each command's help explains:
+
+- 0: done, or the answer is yes
+- 1: the answer is no: `check`, `compare` or `fuzz` found a difference, `lint` a mistake, `safe` a node that is not safe
+  to stop, `migrate` a queue that cannot be moved, `explore` a story, or `upgrade` no plan without loss
+- 2: the input is refused, the management API does not answer, or an output cannot be written
+- 3: cannot tell, because the files lack a fact
+- 70: a fault of hawb's own (`hawb.cli.exits`)
+- 129, 130, 143: stopped by a closed terminal, Ctrl-C or SIGTERM
+
+To start fast, a command's module is imported when the command is called, and heavy packages inside the command. A
+command that needs an extra checks that it is installed (`hawb.cli.extra`).
 """
 
 from __future__ import annotations
@@ -38,7 +45,7 @@ MODULES = {name: module for commands in SECTIONS.values() for name, module in co
 
 
 class Sections(Refusing):
-    """Lists the commands under the headings of `SECTIONS`, and imports a command's module when it is asked for."""
+    """List the commands under the headings of `SECTIONS`, and import a command's module when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

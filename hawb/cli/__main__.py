@@ -1,4 +1,4 @@
-"""`python -m hawb.cli`"""
+"""Run `hawb` as `python -m hawb.cli`."""
 
 from hawb.cli import main
 

@@ -38,11 +38,11 @@ def import_command(
 ) -> None:
     """Turn exported DEFINITIONS and listings into a scenario.
 
-    With --numbers, write what the same files say about rates and sizes, for studies.
+    With --numbers, write the rates and sizes in these files as numbers for hawb study. Each number says whether it was
+    measured or assumed: replace those that you know better.
 
-    Write VHOST=FILE for a file that does not name its virtual host. Standard error lists what the files leave out and
-    what a scenario cannot hold. Each number says whether it was measured or assumed: replace those that you know
-    better.
+    Write VHOST=FILE for a file that does not name its virtual host. Standard error lists what the files lack and what a
+    scenario cannot contain.
     """
     from hawb.exports.imported import import_cluster
     from hawb.exports.untrusted import ImportRefused
@@ -75,16 +75,18 @@ def import_command(
 def watch(api: str, output: Path) -> None:
     """Turn the present state of a running cluster into a scenario.
 
-    hawb reads policies, queues and nodes over the management HTTP API and changes nothing. User and password are taken
-    from HAWB_API_USER and HAWB_API_PASSWORD, or asked for, and never stored; the tag `monitoring` is enough. Standard
-    error lists what a scenario cannot hold.
+    hawb reads policies, queues and nodes over the management HTTP API and changes nothing. It takes user and password
+    from HAWB_API_USER and HAWB_API_PASSWORD, or asks for them, and never stores them. The user needs the tag
+    `monitoring`. Standard error lists what a scenario cannot contain.
     """
     write_imported(output, read_live(api))
 
 
 def write_numbers(file: Path, definitions: str, listings: Sequence[str], queue: str | None) -> None:
-    """Begins a file of a cluster's numbers, which is not written over: somebody has gone on with it. Raises
-    ImportRefused."""
+    """Write a cluster's numbers to a new file, and notes to standard error. Raise ImportRefused.
+
+    An existing file is never overwritten: its user may have edited it.
+    """
     from hawb.study.measured import begin
 
     begun = begin(definitions, listings, queue)
@@ -93,7 +95,7 @@ def write_numbers(file: Path, definitions: str, listings: Sequence[str], queue: 
 
 
 def write_imported(output: Path, imported: Imported) -> None:
-    """Writes an imported cluster as a scenario, and its notes to standard error. Raises ScenarioRefused."""
+    """Write an imported cluster as a scenario, and its notes to standard error. Raise ScenarioRefused."""
     from hawb.scenario.dump import dump
     from hawb.scenario.load import read_scenario
 

@@ -1,5 +1,8 @@
-"""Signs that a console lacks. Windows gives a pipe, and an old console, a code page with few signs, and some locales
-elsewhere do so too; an answer is to be read there all the same, and not to end at its first glyph."""
+"""Replace characters that a console's encoding lacks.
+
+Windows gives pipes and old consoles a code page with few characters, as do some locales elsewhere. Without a
+replacement, writing the first glyph of an answer would raise UnicodeEncodeError.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ PLAIN = {
     "✓": "+", "▼": "v", "▲": "^", "↻": "@", "‖": "=", "≠": "/", "·": ".", "×": "x", "→": "->", "−": "-", "–": "-",
     "…": "...", "√": "sqrt ", "±": "+-", "²": "^2", ISOLATE: "", END_ISOLATE: "",
 }  # fmt: skip
-"""What stands for a sign that cannot be written. A word stands beside each glyph, so shapes may be alike here."""
+"""The replacement of each character. Glyphs may share one: a word stands beside each."""
 
 NAME = "hawb.plain"
 
 
 def plain(error: UnicodeError) -> tuple[str, int]:
-    """What is written in place of signs that an encoding lacks; letters of names as escapes."""
+    """Return replacements for characters that an encoding lacks; those without one, such as letters, become escapes."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
@@ -30,7 +33,7 @@ def plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def make_legible() -> None:
-    """Lets standard output and standard error write something for every sign."""
+    """Let standard output and standard error write something for every character."""
     codecs.register_error(NAME, plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -38,11 +41,14 @@ def make_legible() -> None:
 
 
 def open_closed_streams() -> None:
-    """Open each standard stream that was closed on the null device, the wrong way round: a file that is opened later
-    cannot take its number, and to read from it, or to write to it, fails as it would on a closed one."""
+    """Open the null device for each standard stream that is closed: for writing as stdin, for reading as the others.
+
+    Files that are opened later then do not get a standard stream's number, and reading from it or writing to it still
+    fails, as on a closed stream.
+    """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
-            reads = mode == "r" or name == "stderr"  # what would be said of an error is dropped
+            reads = mode == "r" or name == "stderr"  # messages to a closed stderr are dropped, not failures
             opened = os.open(os.devnull, os.O_WRONLY if reads else os.O_RDONLY)
             if opened != number:
                 os.dup2(opened, number)

@@ -1,5 +1,7 @@
-"""Check each place that a command writes to before anything is done, so that a place that cannot be written to costs no
-work. Files are written once the answer is printed (`hawb.cli.files`); `hawb.scenario.saving` checks them then, too."""
+"""Check each file and folder that a command will write before it starts, so that no work is lost.
+
+Files are written once the answer is printed (`hawb.cli.files`); `hawb.scenario.saving` checks them again then.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +19,22 @@ from hawb.scenario.saving import Kind, check
 from hawb.views.formatting import shown
 
 THERE = {errno.EEXIST: "exists already", errno.EISDIR: "is a folder"}
-"""Why something else is to be named."""
+"""Reasons to name another file."""
 OF_A_FOLDER = {
     errno.ENOENT: "the folder {} does not exist; create it first",
     errno.ENOTDIR: "{} is not a folder",
     errno.EACCES: "the folder {} cannot be written to",
 }
-"""Why nothing can be put into a folder."""
+"""Reasons why no file can be created in a folder."""
 
 
 def destinations(command: click.Command) -> dict[str, Kind]:
-    """Return the parameters of a command that name a place that it writes to, each with its kind."""
+    """Return the parameters of a command that name what it writes, each with the kind of file or folder."""
     return {one.name: one.type.kind for one in command.params if one.name and isinstance(one.type, Destination)}
 
 
 def looked_at_first(command: click.Command) -> click.Command:
-    """Return the command, which first looks at each place that it is to write to."""
+    """Make a command check each file and folder that it will write before it starts; return it."""
     played = command.callback
     kinds = destinations(command)
     own = kinds.get(OWN.get(command.name or "", ""), Kind.FILE)
@@ -57,7 +59,7 @@ def looked_at_first(command: click.Command) -> click.Command:
 
 
 def _refusal(place: Path, kind: Kind, option: str, read: set[str], taken: dict[str, str]) -> str | None:
-    """Return why nothing can be written at a place; None if it can."""
+    """Return why a file or folder cannot be written; None if it can."""
     try:
         real = os.path.realpath(place)
         if real in taken:
@@ -77,7 +79,7 @@ def _refusal(place: Path, kind: Kind, option: str, read: set[str], taken: dict[s
 
 
 def _files(values: Iterable[object]) -> Iterator[str]:
-    """Return the files that are named in what a command is given, also as VHOST=FILE."""
+    """Yield the real path of each file that an argument names, also as VHOST=FILE."""
     for value in values:
         if isinstance(value, tuple):
             yield from _files(value)

@@ -1,5 +1,8 @@
-"""How a command ends that fails: exit status 2 where the system refuses to read or to write, and 70 for a fault of
-hawb's own, which no input may lead to."""
+"""End a command that fails.
+
+The exit status is 2 if the input is refused or the system refuses to read or write a file, and 70 for a fault of hawb's
+own, which no input may cause.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,21 @@ VARIABLE = "HAWB_TRACEBACK"
 SOFTWARE = 70
 """`EX_SOFTWARE` of sysexits.h: an internal error."""
 OF_STREAMS = {errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC}
-"""Why a stream without a name, which is standard output, cannot be written to."""
+"""Errors of a write to standard output, which has no file name."""
 
 
 def refuse(reason: object) -> int:
-    """Write why input is refused, a line of it as one line; return the exit status for it."""
+    """Write to standard error why input is refused, with control characters escaped; return the exit status, 2."""
     with suppress(OSError):  # a standard error that cannot be written to leaves the exit status
         click.echo("\n".join(shown(line.expandtabs(2)) for line in str(reason).split("\n")), err=True)
     return 2
 
 
 def of_fault(fault: Exception) -> int:
-    """Write in one line what a command has failed of; return the exit status for it. A message of Python's may hold a
-    value of an input, so it is shown on request alone."""
+    """Write one line about the exception that ended a command; return the exit status.
+
+    Python's message may contain a value of the input, so it is only shown if `HAWB_TRACEBACK` is set.
+    """
     if isinstance(fault, OSError) and (fault.filename is not None or fault.errno in OF_STREAMS):
         if fault.filename is None:
             drop_the_rest()

@@ -1,5 +1,7 @@
-"""Which of hawb's extras a command takes, or one of its options: said before anything is done. All others do with what
-`pip install hawb` brings."""
+"""Check, before a command starts, that the extra of hawb that it needs is installed.
+
+A command or an option that is not listed in `TAKEN` needs only what `pip install hawb` installs.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Taken(NamedTuple):
-    """An extra that a command takes: always, or where an option is given, or has one value of several."""
+    """An extra that a command needs: always, or if an option is given, or if the option has a certain value."""
 
     command: str
     extra: str
@@ -25,7 +27,7 @@ class Taken(NamedTuple):
     value: str | None = None
 
     def by(self, command: str, given: dict[str, object]) -> bool:
-        """Whether a command takes it, as its options are given."""
+        """Return True if a command needs the extra with these options."""
         asked = page_asked(command, given) if self.option == "output" else given.get(self.option or "")
         return command == self.command and (not self.option or (asked is not None and self.value in (None, asked)))
 
@@ -57,11 +59,11 @@ MODULES = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas", "voila"),
     "study": ("filelock", "llvmlite", "numba", "numpy", "pandas", "psutil", "pyarrow", "pyspark"),
 }
-"""What of an extra is imported. It has more for programs that hawb starts, which others may have from elsewhere."""
+"""The modules of each extra that hawb imports. Packages of programs that hawb only starts are not checked."""
 
 
 def asked_first(command: click.Command) -> click.Command:
-    """The command, which first looks whether the extras are there that it takes."""
+    """Make a command check that the extras that it needs are installed before it starts; return it."""
     played = command.callback
 
     @functools.wraps(played)
@@ -78,7 +80,7 @@ def asked_first(command: click.Command) -> click.Command:
 
 
 def missing(extra: str) -> list[str]:
-    """The modules of an extra that are not installed."""
+    """Return the modules of an extra that are not installed."""
     return [module for module in MODULES[extra] if not _installed(module)]
 
 
@@ -90,7 +92,7 @@ def _installed(module: str) -> bool:
 
 
 def compile_first(study: Study) -> None:
-    """Compiles the kernel's functions for a study, and says so first, unless they are kept from an earlier time."""
+    """Compile the kernel's functions for a study; say so first, unless they are in the cache of an earlier run."""
     from hawb.study import trial_rows
 
     if not trial_rows.is_compiled(study):

@@ -1,8 +1,12 @@
-"""How commands read scenarios and write them, and how they end when their input is refused: why on standard error, and
-exit status 2."""
+"""Read scenarios and write files for commands.
+
+Refused input ends a command with the reason on standard error and exit status 2. A command's files are written once its
+answer is printed, all of them or none.
+"""
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -29,23 +33,30 @@ Done = TypeVar("Done")
 
 
 OUTPUTS = "hawb.outputs"
-"""Under which a command's context has the files that are written once its answer is printed."""
+"""Key in a command's context: the files to write once its answer is printed."""
 SAID = "hawb.said"
-"""Under which it has the lines that are said once these are written."""
+"""Key in a command's context: the lines for standard error once these files are written."""
 WRITTEN = (None, 0, 1, 3)
-"""The exit statuses of an answer; whatever ends a command otherwise leaves all files as they were."""
+"""The exit statuses with which files are written; any other leaves all files as they were."""
+FEWER_SEARCHES = 20_000
+"""The number of new objects after which Python looks for unused ones that refer to each other.
+
+A run makes many objects and hardly any of those: at Python's own 700 it spends a fifth of its time on looking.
+"""
 
 
 class Source(click.Path):
-    """The type of a parameter that names what a command reads."""
+    """The type of a parameter that names a file or folder to read."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(path_type=Path, **settings)
 
 
 class Destination(click.Path):
-    """The type of a parameter that names a place that a command writes to, which is checked before anything is done
-    (`hawb.cli.destinations`)."""
+    """The type of a parameter that names a file or folder to write.
+
+    `hawb.cli.destinations` checks it before the command starts.
+    """
 
     def __init__(self, kind: Kind = Kind.FILE) -> None:
         super().__init__(path_type=Path)
@@ -53,15 +64,19 @@ class Destination(click.Path):
 
 
 class Refusing(click.Group):
-    """Commands that end with a message on standard error and exit status 2 when their input is refused, or when what
-    they write cannot be written, and that write all of their files or none."""
+    """Commands that write all of their files or none.
+
+    If their input is refused or a file cannot be written, they end with a message on standard error and exit status 2.
+    """
 
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
-        """Play the command line of this process, which a signal ends."""
+        """Play the command line of this process; a signal ends it."""
+        gc.set_threshold(FEWER_SEARCHES)
         with process.listening():
             return self.main(*arguments, **settings)
 
     def main(self, *arguments: Any, **settings: Any) -> Any:
+        """Play a command line, and turn any exception into an exit status."""
         open_closed_streams()
         make_legible()
         try:
@@ -71,6 +86,7 @@ class Refusing(click.Group):
             sys.exit(of_fault(fault))
 
     def invoke(self, ctx: click.Context) -> object:
+        """Run the command, then write its files."""
         outputs = ctx.meta[OUTPUTS] = Outputs()
         try:
             with Budget().in_force():
@@ -92,7 +108,7 @@ class Refusing(click.Group):
 
 
 def place(outputs: Outputs) -> None:
-    """Write a command's files. End the program, with none of them written, if one cannot be."""
+    """Write a command's files. If one cannot be written, write none and end the program with exit status 2."""
     try:
         outputs.place()
     except OSError as error:
@@ -108,12 +124,12 @@ def say_when_written(line: str) -> None:
 
 
 def unwritten(error: OSError) -> str:
-    """Say which output cannot be written, and why."""
+    """Return which output cannot be written, and why."""
     return f"{name_of(error)}: cannot be written: {error.strerror}"
 
 
 def verdict(file: Path, title: str, differences: Sequence[object]) -> int:
-    """Writes a file's line, and below it the differences; returns the exit status for it. A title may hold anything."""
+    """Print a file's line and its differences; return the exit status. Control characters of its title are escaped."""
     click.echo(f"{'differs' if differences else 'ok     '}  {shown(file)}: {shown(one_line(title))}")
     for difference in differences:
         click.echo(f"         {shown(difference)}")
@@ -121,8 +137,10 @@ def verdict(file: Path, title: str, differences: Sequence[object]) -> int:
 
 
 def read(file: Path) -> Scenario:
-    """Return the scenario of a file, or of standard input. Raise ScenarioRefused, which names the file and, if it holds
-    no scenario, the command for what it holds."""
+    """Return the scenario of a file, or of standard input.
+
+    Raise ScenarioRefused, which names the file and, if it contains something else that hawb knows, the command for it.
+    """
     try:
         return load(file, "standard input" if str(file) == STDIN else None)
     except ScenarioRefused as refused:
@@ -132,8 +150,10 @@ def read(file: Path) -> Scenario:
 
 
 def is_scenario(file: str) -> bool:
-    """Return True if a file is a scenario: by its name, if it holds no resources of Kubernetes' operators, which are
-    read as an export is; a stream by what it holds."""
+    """Return True if a file is a scenario: a .yaml file, unless it contains resources of a Kubernetes operator.
+
+    Such resources are read like a definitions export. A stream is recognised by its content.
+    """
     from hawb.exports.resources import SUFFIXES, manifests
 
     if not file.endswith(SUFFIXES) and is_stream(Path(file)):
@@ -144,8 +164,11 @@ def is_scenario(file: str) -> bool:
 
 
 def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
-    """The scenario of a file, or of a definitions export and listings, notes on what these do not tell, and what they
-    tell of the cluster as it runs. Raises ScenarioRefused."""
+    """Return (scenario, notes, live state) of one scenario file, or of a definitions export and listings.
+
+    The notes say what the files lack. The live state is what they say about the cluster as it runs. Raise
+    ScenarioRefused; end the program if the files are refused.
+    """
     from hawb.exports.imported import Live, imported_of
     from hawb.exports.untrusted import ImportRefused
     from hawb.scenario.load import read_scenario
@@ -162,19 +185,19 @@ def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
 
 
 def tell_notes(notes: Sequence[str]) -> None:
-    """Write notes to standard error, for answers that do not end with them; a note holds names of files and queues."""
+    """Write notes to standard error, for answers that do not end with them."""
     for note in notes:
         click.echo(f"note: {shown(note)}", err=True)
 
 
 def play(file: Path) -> tuple[Scenario, Run]:
-    """A scenario file and its run. Raises ScenarioRefused, which names the file."""
+    """Return the scenario of a file and its run. Raise ScenarioRefused, which names the file."""
     scenario = read(file)
     return scenario, refused_in(file, Run.of, scenario)
 
 
 def refused_in(file: str | Path, work: Callable[..., Done], *arguments: object) -> Done:
-    """Does some work with a file's scenario; returns its result. Raises ScenarioRefused, which names the file."""
+    """Return `work(*arguments)`. A ScenarioRefused that it raises names the file."""
     try:
         return work(*arguments)
     except ScenarioRefused as refused:
@@ -183,8 +206,10 @@ def refused_in(file: str | Path, work: Callable[..., Done], *arguments: object) 
 
 
 def write_scenario(output: Path, text: str | bytes, replace: bool = True) -> None:
-    """Write a scenario, or another text, to a file or to standard output; over another file only if asked to. Files are
-    written once the answer is printed, all of a command's or none."""
+    """Write a scenario, or another text, to a file or to standard output.
+
+    The file is written once the command's answer is printed. Without `replace` an existing file is refused.
+    """
     if str(output) == STDIN:
         click.echo(text.encode() if isinstance(text, str) else text, nl=False)  # whatever a console can show
         return
@@ -192,7 +217,7 @@ def write_scenario(output: Path, text: str | bytes, replace: bool = True) -> Non
 
 
 def write_folder(output: Path, texts: Mapping[str, str | bytes]) -> None:
-    """Write files into a new folder, which appears whole or not at all, once the answer is printed."""
+    """Write files into a new folder once the answer is printed. The folder appears with all of them or not at all."""
     _add(lambda outputs: outputs.add_folder(output, texts))
 
 

@@ -1,4 +1,4 @@
-"""The forms in which commands answer, as the option `--format` has them; `--json` is short for one."""
+"""The option `--format` of commands that answer in several formats, and its short form `--json`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ TEXT = "text"
 
 
 def of_formats(*forms: str, json: str | None = None, told: str = "The format of the answer.") -> Callable:
-    """The options of a command that answers in several forms; it is called with the chosen one as `form`, empty for
-    none. `json` says what its JSON is, if it has any, `told` what there is to know of the forms."""
+    """Add `--format`, and `--json` if `json` is given, to a command.
+
+    The command is called with the chosen format as `form`, "" without the option. `json` is the help of `--json`,
+    `told` that of `--format`.
+    """
 
     def options(command: Command) -> Command:
         @functools.wraps(command)
@@ -29,4 +32,4 @@ def of_formats(*forms: str, json: str | None = None, told: str = "The format of 
 
 
 CI_FORMS = ("sarif", "junit")
-"""The forms that systems for continuous integration show: findings beside the lines of files, and cases that fail."""
+"""Formats for continuous integration: findings beside the lines of files, and failed test cases."""

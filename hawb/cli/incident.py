@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from hawb.cli.files import Destination, Source, refuse, write_scenario
+from hawb.cli.files import Destination, Source, refuse, tell_notes, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.pages import of_pages, write_page
-from hawb.incident.files import Limits
+from hawb.incident.files import Limits, pipes
 
 if TYPE_CHECKING:
     from hawb.incident.asked import When
@@ -26,7 +26,7 @@ UNPACKED = Limits()
 
 
 def zone_asked(context: click.Context, option: click.Parameter, name: str) -> tzinfo:
-    """The zone of a name. Raises BadParameter."""
+    """Return the time zone with a name. Raise BadParameter."""
     from hawb.incident.entries import zone_of
 
     try:
@@ -36,7 +36,7 @@ def zone_asked(context: click.Context, option: click.Parameter, name: str) -> tz
 
 
 def moment_asked(context: click.Context, option: click.Parameter, text: str | None) -> When | None:
-    """The moment that somebody names. Raises BadParameter."""
+    """Return the time in `--since` or `--until`; None without one. Raise BadParameter."""
     from hawb.incident.asked import when
 
     try:
@@ -46,7 +46,7 @@ def moment_asked(context: click.Context, option: click.Parameter, text: str | No
 
 
 def of_unpacking(command: Callable) -> Callable:
-    """Let a command limit what a compressed log unpacks to."""
+    """Add the options that limit the size of unpacked logs to a command."""
     for name, accepted, told in (
         (
             "--unpacked-ratio",
@@ -98,15 +98,15 @@ def incident(
     page: Path | None, scenario: Path | None, events: bool, clients: bool, form: str,
     unpacked_mb: float, unpacked_ratio: float,
 ) -> None:  # fmt: skip
-    """Say from the nodes' logs what happened, failed and was lost.
+    """Reconstruct from the nodes' logs what happened and what was lost.
 
     FILES are logs or folders of logs: RabbitMQ's own, as text or JSON, rotated or compressed, or from containers or
-    journald. Add a definitions export and queue listings if you have them, from before or after the incident; hawb
-    recognises each file by its content and works out which of the two it is. If you have both, name those from after it
-    with --after.
+    journald. Add a definitions export and queue listings if you have them; hawb recognises each file by its content. If
+    all of them are from before the incident, or all from after it, hawb finds out which. If you have both, name those
+    from after it with --after.
 
     hawb orders the events of all logs by time, describes each in a sentence that cites its lines, and plays them as a
-    scenario by RabbitMQ's rules. What was lost follows from that. Clients are not named.
+    scenario by RabbitMQ's rules, which shows what was lost. The answer does not name clients.
 
     Exit status: 0, nothing is lost or broken; 1, something is; 2, the input is refused; 3, cannot tell. --events and
     --scenario - only print, and end with 0.
@@ -126,10 +126,11 @@ def incident(
 
 
 def parted(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """The logs and the exports among files. A path that is not there is refused."""
+    """Return the logs and the exports among files. End the program if a path does not exist or no file is a log."""
     from hawb.incident.exports import parted as by_content
 
     try:
+        note_pipes(files)
         logs, exports = by_content(files)
     except OSError as error:
         raise SystemExit(refuse(f"{error.filename}: {error.strerror}")) from None
@@ -138,8 +139,13 @@ def parted(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     return logs, exports
 
 
+def note_pipes(given: Iterable[Path]) -> None:
+    """Say which pipes are not read because they stand in a folder."""
+    tell_notes([f"{pipe}: pipes in a folder are not read; name the pipe itself" for pipe in pipes(given)])
+
+
 def no_log(path: Path) -> str:
-    """The refusal where there is no log."""
+    """Return the refusal of a path without a log."""
     return f"{path}: no log found; accepted: log files, and folders with files such as rabbit@a.log"
 
 
@@ -147,7 +153,7 @@ def listed(
     logs: Sequence[Path], zone: tzinfo, since: When | None, until: When | None, clients: bool, form: str,
     limits: Limits,
 ) -> str:  # fmt: skip
-    """The events of a span as text or JSON."""
+    """Return the events between `since` and `until` as text or JSON."""
     from hawb.incident.asked import SpanRefused, asked
     from hawb.incident.reading import read_logs
     from hawb.views.incident.timeline import plain, text
@@ -166,7 +172,7 @@ def understood(
     logs: Sequence[Path], exports: Sequence[Path], after: Sequence[Path], zone: tzinfo, since: When | None,
     until: When | None, limits: Limits,
 ) -> Incident:  # fmt: skip
-    """What logs and exports come to, in a span."""
+    """Return the incident that logs and exports show between `since` and `until`. End the program if one is refused."""
     from hawb.exports.untrusted import ImportRefused
     from hawb.incident.asked import SpanRefused
     from hawb.incident.understanding import understand
@@ -190,7 +196,7 @@ def refuse_strangers(reading: Reading, logs: Sequence[Path]) -> None:
 
 
 def answer(found: Incident, page: Path | None, scenario: Path | None, form: str) -> int:
-    """Writes the page and the scenario, if they are asked for, and the answer in its form; returns the exit status."""
+    """Write the page and the scenario, if they are asked for, and print the answer; return the exit status."""
     from hawb.scenario.dump import dump
     from hawb.views.incident import incident_report
     from hawb.views.incident.incident_json import plain
@@ -203,9 +209,9 @@ def answer(found: Incident, page: Path | None, scenario: Path | None, form: str)
 
         write_page(page, incident_page.page(account))
     if scenario is not None:
-        if found.retold is None:
-            raise SystemExit(refuse(f"--scenario: there is no scenario to write: {found.untold}"))
-        write_scenario(scenario, dump(found.retold.scenario))
+        if found.reconstructed is None:
+            raise SystemExit(refuse(f"--scenario: there is no scenario to write: {found.no_scenario}"))
+        write_scenario(scenario, dump(found.reconstructed.scenario))
         if str(scenario) == "-":
             return 0
     click.echo(json.dumps(plain(account), sort_keys=True) if form == "json"

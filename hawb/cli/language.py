@@ -1,4 +1,4 @@
-"""The option that says in which language a command answers a person; what programs read is the same in each."""
+"""The option `--language`, in which a command answers people; JSON is the same in every language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How commands read a running cluster: over its management HTTP API, as a user whose password stands nowhere."""
+"""Read a running cluster over its management HTTP API. The password is neither an argument nor stored."""
 
 from __future__ import annotations
 
@@ -18,31 +18,38 @@ USER, PASSWORD = "HAWB_API_USER", "HAWB_API_PASSWORD"
 
 
 def read_live(url: str) -> Imported:
-    """A running cluster as a scenario's document, with notes on what that lacks. Ends the program, with what was given
-    and what is accepted, where nobody answers or the answer cannot be used."""
+    """Return a running cluster as the document of a scenario, with notes on what it lacks.
+
+    End the program if the API does not answer, refuses the login, or answers something that cannot be used.
+    """
     from hawb.exports.untrusted import ImportRefused
     from hawb.exports.watch import ApiRefused, Login, checked, watch
 
     try:
         checked(url)
-        return watch(url, Login(_told(USER), _told(PASSWORD, hidden=True)))
+        return watch(url, Login(_credential(USER), _credential(PASSWORD, hidden=True)))
     except (ApiRefused, ImportRefused) as refused:
         raise SystemExit(refuse(refused)) from None
 
 
 def live_cluster(url: str) -> tuple[Scenario, Sequence[str], Live]:
-    """The scenario of a running cluster, notes on what it lacks, and what the API tells beside it. Raises
-    ScenarioRefused; ends the program as `read_live` does."""
+    """Return (scenario, notes, live state) of a running cluster, as `hawb.cli.files.cluster_of` does for files.
+
+    Raise ScenarioRefused; end the program as `read_live` does.
+    """
     from hawb.scenario.load import read_scenario
 
     imported = read_live(url)
     return read_scenario(imported.scenario), imported.notes, imported.live
 
 
-def _told(variable: str, hidden: bool = False) -> str:
-    """A word of the login, from the environment or asked for: an argument could be read by everybody on the machine."""
-    if told := os.environ.get(variable):
-        return told
+def _credential(variable: str, hidden: bool = False) -> str:
+    """Return a user name or password from the environment, or ask for it.
+
+    It is not an argument because every user of the machine can read the arguments of a process.
+    """
+    if given := os.environ.get(variable):
+        return given
     try:
         return click.prompt(variable, hide_input=hidden, err=True)
     except click.Abort:

@@ -1,4 +1,4 @@
-"""The commands that plan replication anew: `hawb migrate` and `hawb replicas`."""
+"""The commands that plan how queues are replicated: `hawb migrate` and `hawb replicas`."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def migrate(
 
 
 def write_plan(output: Path, plan: Migration) -> None:
-    """Write everything that belongs to a plan into a new folder."""
+    """Write the files of a plan into a new folder."""
     from hawb.views.planning.migration_files import texts
 
     write_folder(output, texts(plan))
 
 
 def features() -> dict[str, Feature]:
-    """The matrix of features; ends the program outside of a checkout."""
+    """Return the matrix of features. End the program if hawb's data is not installed."""
     from hawb.views.rules.features import matrix
 
     try:
@@ -90,8 +90,11 @@ def features() -> dict[str, Feature]:
 
 
 def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = True) -> tuple[Inventory, Routing]:
-    """One cluster from its files, or from a scenario; `release` is what runs whatever files say, and `notes` whether
-    what these do not tell goes to standard error. Raises ScenarioRefused; ends the program for other refusals."""
+    """Return one cluster from its files, or from a scenario, with its bindings.
+
+    `release` overrides the one in the files. With `notes`, standard error lists what the files lack. Raise
+    ScenarioRefused; end the program if the files are refused.
+    """
     from hawb.exports.routing import Routing, read_routing
     from hawb.exports.untrusted import ImportRefused
     from hawb.planning import inventory
@@ -118,8 +121,8 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
 @click.option("--failures", type=click.IntRange(0, 3), default=1, show_default=True,
               help="How many failed nodes each queue must survive.")  # fmt: skip
 @click.option("--trials", type=click.IntRange(0, 100_000), default=1_000, show_default=True,
-              help="Simulated years for each row, for losses and outages; 0: none. Rows that cannot be compiled"
-              " get fewer, and the answer says so.")  # fmt: skip
+              help="Simulated years for each number of replicas, to estimate losses and outages; 0: none. Where the"
+              " simulation cannot be compiled there are fewer, and the answer says so.")  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The seed of the simulated years."
 )
@@ -134,7 +137,7 @@ def replicas(
     files: tuple[str, ...], failures: int, trials: int, seed: int, numbers: Path | None, page: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Say what 1 to 7 replicas cost and how many you need.
+    """Calculate what 1 to 7 replicas cost and how many you need.
 
     FILES are a definitions export and listings of one cluster, or a scenario (.yaml). The first run compiles the
     simulation, which takes some minutes.
@@ -171,7 +174,10 @@ def replicas(
 
 
 def standing(files: tuple[str, ...], notes: bool) -> tuple[Inventory, Scenario, Live]:
-    """One cluster as `cluster` has it, its scenario, and what files tell of it as it runs. Raises ScenarioRefused."""
+    """Return (inventory, scenario, live state) of one cluster. Raise ScenarioRefused.
+
+    The inventory is that of `cluster`; the live state is what the files say about the cluster as it runs.
+    """
     from hawb.exports.imported import ALL_KNOWN, import_files
     from hawb.exports.untrusted import ImportRefused
     from hawb.planning import inventory

@@ -33,12 +33,11 @@ KEYS: tuple[tuple[set[str], str, str], ...] = (
         "use `hawb compare data/scenarios/{stem}.yaml`",
     ),
 )
-"""Files of hawb's own by their keys: what they are, and what to do in place of it."""
+"""Files of hawb's own by their keys: what each is, and what to do with it."""
 
 
 def instead(refused: ScenarioRefused, file: Path) -> ScenarioRefused:
-    """Return the refusal that says what a file is, if it is something else than a scenario; else the refusal as it
-    is."""
+    """Return a refusal that says what the file is, if hawb knows it; else `refused`."""
     told = None if refused.step is not None else _recognised(file)
     if told is None:
         return refused
@@ -47,12 +46,12 @@ def instead(refused: ScenarioRefused, file: Path) -> ScenarioRefused:
 
 
 def is_other(file: Path) -> bool:
-    """Return True if a file holds something that is known and no scenario."""
+    """Return True if a file is something that hawb knows but not a scenario."""
     return _recognised(file) is not None
 
 
 def _recognised(file: Path) -> tuple[str, str] | None:
-    """Return what a file holds, and what to do with it; None for a scenario and for what is not known."""
+    """Return what a file is and what to do with it; None for a scenario or an unknown file."""
     from hawb.exports.definitions import holds_export
     from hawb.exports.resources import manifests
     from hawb.exports.untrusted import ImportRefused
@@ -82,7 +81,7 @@ def _recognised(file: Path) -> tuple[str, str] | None:
 
 
 def _listing(file: Path, name: str) -> str:
-    """Return the commands for a listing: with the definitions export beside it, or with one that is written first."""
+    """Return the commands that import a listing; the first writes the definitions export if there is none."""
     from hawb.exports.definitions import holds_export
     from hawb.views.hawb_commands import DEFINITIONS, EXPORT
 

@@ -1,7 +1,8 @@
-"""The option `-o` of commands that answer: it writes the answer as one page, HTML.
+"""The option `-o`, with which a command writes its answer as an HTML page.
 
-Some commands wrote something else under `-o` before, which has an option of its own now (`OWN`): a name that is no
-page's still writes that. `--report` is the older name of `-o`. Either ends with a note that names the new option.
+In earlier releases `-o` of some commands wrote something else, which now has its own option (`OWN`). A file name that
+does not end in .html or .htm still writes that. `--report` is the old name of `-o`. In both cases a note at the end
+names the new option.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from hawb.views.formatting import shown
 Command = TypeVar("Command", bound=Callable)
 PAGES = (".html", ".htm")
 OWN = {"upgrade": "runbook", "migrate": "plan", "explore": "scenario", "audit": "tables"}
-"""The option for what `-o` wrote before, by the command's name."""
+"""The option that replaces the old meaning of `-o`, by command."""
 
 
 def of_pages(command: Command) -> Command:
-    """Add `-o` and its older name to a command, which is called with the file as `page`."""
+    """Add `-o` and its old name to a command, which is called with the file as `page`."""
 
     @functools.wraps(command)
     def chosen(*arguments: object, output: Path | None, report: Path | None, **others: object) -> object:
@@ -52,7 +53,7 @@ def is_page(command: str, file: Path) -> bool:
 
 
 def page_asked(command: str, given: Mapping[str, object]) -> object:
-    """Return the file for the page among the options of a command as they are typed; None if there is none."""
+    """Return the file for the page among the options of a command; None if there is none."""
     output = given.get("output")
     return output if isinstance(output, Path) and is_page(command, output) else given.get("report")
 

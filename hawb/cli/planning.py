@@ -54,12 +54,12 @@ def safe(files: tuple[str, ...], live: str | None, node: str | None, page: Path 
     """Say whether a node can be stopped without harm.
 
     FILES are a scenario (.yaml, - for standard input), or a definitions export and listings of one cluster. For each
-    running node: what a controlled stop and a kill would do to each queue, and what RabbitMQ's own checks say.
+    running node, the answer lists what a controlled stop and a kill would do to each queue, and what RabbitMQ's own
+    checks report. With --live and --node it is one line, for a hook or a script.
 
-    With --live and --node the answer is one line, for a hook or a script. Exit status, for --node or, without it, for
-    any node: 0, yes, a controlled stop is safe; 1, no: a stop does harm, or a queue is unavailable already; 2, the
-    input is refused (the node does not run, the API does not answer or refuses the login); 3, cannot tell: the files
-    lack a fact that decides it.
+    Exit status, for the node of --node or else for all nodes: 0, yes, a controlled stop is safe; 1, no: a stop does
+    harm, or a queue is unavailable already; 2, the input is refused (the node does not run, the API does not answer or
+    refuses the login); 3, cannot tell: the files lack a fact that decides it.
     """
     from hawb.planning.safe_to_stop import outlook
     from hawb.views.verdicts.safe import verdict
@@ -81,7 +81,7 @@ def safe(files: tuple[str, ...], live: str | None, node: str | None, page: Path 
 def answer_safe(
     title: str, found: Outlook, notes: Sequence[str], page: Path | None, form: str, files: Sequence[str], node: str
 ) -> None:
-    """Writes the page, if one is asked for, and the answer in its form."""
+    """Write the page, if one is asked for, and print the answer in its format."""
     from hawb.views.planning import forecast_page
     from hawb.views.terminal import told
     from hawb.views.verdicts import safe as safe_verdict
@@ -104,7 +104,7 @@ def answer_safe(
 
 
 def no_such_node(where: str, node: str, played: Run) -> str:
-    """Why there is no forecast: where, which node was given, and which are accepted."""
+    """Return the refusal of `--node`: where the node does not run, and which nodes do."""
     running = [played.settings.names[index] for index in played.moment().state.running()]
     given = f"--node: '{shown(node)}' is not a running node"
     accepted = f"; these run: {', '.join(map(shown, running))}" if running else ""
@@ -112,7 +112,7 @@ def no_such_node(where: str, node: str, played: Run) -> str:
 
 
 MOST_STATES = 1_000_000
-"""The states after which a search ends that is given no other limit: a few hundred megabytes."""
+"""The default limit of states in a search, which take a few hundred megabytes."""
 
 
 @click.command()
@@ -128,8 +128,8 @@ MOST_STATES = 1_000_000
     "--without", type=click.Choice(list(MOVES)), multiple=True, help="Leave out steps with this verb. Repeatable."
 )
 @click.option("--states", type=click.IntRange(min=1), default=MOST_STATES, show_default=True,
-              help="End the search after this many distinct states; where clients publish or time counts, some searches"
-              " have no end.")  # fmt: skip
+              help="End the search after this many distinct states. Without a limit, a search with timers or with"
+              " publishing clients may never end.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=0), help="End the search after this many seconds.")
 @click.option("--scenario", type=Destination(), help="Write the story that was found as a scenario.")
 @of_pages
@@ -145,8 +145,8 @@ def explore(
 
     The search starts where the scenario FILE ends. The story that it finds is a scenario, printed after the answer or
     written to --scenario: play it with hawb run or open it in the lab. You can stop the search at any time, or limit it
-    with --states or --seconds; the answer then says how far it got. Progress goes to standard error: in a terminal at
-    once, otherwise a line every ten seconds.
+    with --states or --seconds; the answer then says how far it got. Standard error shows the progress: in a terminal
+    continuously, otherwise as a line every ten seconds.
 
     Exit status: 0, no story ends in harm; 1, one does; 2, the scenario is refused; 3, the search ended before it could
     tell (130, 143 or 129 if a signal stopped it).
@@ -182,11 +182,11 @@ def explore(
 
 
 TELL_EVERY_S = 10
-"""The seconds between two lines of progress without a terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 
 def tell_of_compiling() -> None:
-    """Says that a search continues once it is compiled."""
+    """Write to standard error that the search continues once it is compiled."""
     click.echo("\ncompiling the search, once; this takes up to a minute", err=True)
 
 
@@ -196,8 +196,10 @@ def watched(
     states: int | None = None,
     seconds: float | None = None,
 ) -> Progress:
-    """Return the last progress of a search that is over, was stopped by a signal, or has found so many states or
-    taken so many seconds. Show progress on standard error: in a terminal at once, else every `TELL_EVERY_S`."""
+    """Follow a search to its end, a signal, or a limit of states or seconds; return its last progress.
+
+    Show progress on standard error: in a terminal continuously, else every `TELL_EVERY_S`.
+    """
     began, told_s, progress = time.monotonic(), 0.0, None
     terminal = sys.stderr.isatty()
     with contextlib.suppress(KeyboardInterrupt, Stopped):
@@ -261,14 +263,14 @@ def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: flo
 
 
 def as_json(reports: Mapping[str, Report]) -> str:
-    """Return what was found about each cluster as JSON."""
+    """Return the findings in each cluster as JSON."""
     from hawb.views.planning import findings
 
     return json.dumps([{"cluster": name, **findings.plain(found)} for name, found in reports.items()], indent=1)
 
 
 def lint_for_ci(files: Sequence[str], reports: Mapping[str, Report], form: str) -> str:
-    """What was found about each cluster, with its place in the cluster's files."""
+    """Return the findings in each cluster, with their places in its files, as SARIF or JUnit XML."""
     from hawb.planning.places import places
     from hawb.views.junit import junit
     from hawb.views.planning.finding_issues import RULES, issues, suite
@@ -284,7 +286,10 @@ def lint_for_ci(files: Sequence[str], reports: Mapping[str, Report], form: str) 
 
 
 def inventories(files: tuple[str, ...], network_mb_s: float | None) -> Iterator[tuple[str, Inventory]]:
-    """(name, cluster) of each scenario, and of all other files together. Raises ScenarioRefused, ImportRefused."""
+    """Yield (name, cluster) for each scenario, then for all exports together.
+
+    Raise ScenarioRefused or ImportRefused.
+    """
     from hawb.planning import inventory
 
     scenarios = [*filter(is_scenario, files)]

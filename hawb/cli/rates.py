@@ -1,4 +1,4 @@
-"""The command that tells how often clusters fail: `hawb rates`."""
+"""The command that measures how often clusters fail: `hawb rates`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 from hawb.cli.files import STDIN, Destination, Source, refuse, write_scenario
 from hawb.cli.formats import of_formats
-from hawb.cli.incident import moment_asked, of_unpacking, zone_asked
+from hawb.cli.incident import moment_asked, note_pipes, of_unpacking, zone_asked
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.spark import on_disk, spark_session, with_settings
 from hawb.incident.files import Limits
@@ -53,10 +53,10 @@ def rates(
     LOGS are folders. A folder that contains logs is one cluster; any other folder contains a folder for each cluster.
     Log files given by name are one cluster.
 
-    Each rate has a 95 % interval. A failure or an outage that was not over at the end of the logs counts for as long as
-    it was seen. Failures of several nodes at once, as when a rack fails, are reported separately. --numbers writes the
-    rates for other commands: their intervals then reflect how well the rates are known. --since and --until limit the
-    count to a period, such as that since an upgrade.
+    Each rate has a 95 % interval. An outage that continues at the end of the logs counts with its length up to there.
+    Failures of several nodes at once, as when a rack fails, are reported separately. --numbers writes the rates for
+    other commands, whose intervals then reflect how well the rates are known. --since and --until limit the count to a
+    period, such as that since an upgrade.
 
     Exit status: 0, the logs were read, whatever the answer; 2, the input is refused.
     """
@@ -70,6 +70,7 @@ def rates(
     from hawb.views.terminal import told
 
     try:
+        note_pipes(logs)
         files = clusters(logs)
         if not files:
             raise SystemExit(refuse(f"{logs[0]}: no log found; accepted: folders with files such as rabbit@a.log"))
@@ -101,7 +102,7 @@ def rates(
 
 
 def study_file() -> str:
-    """Return the path of a study to lay the numbers over: from the current folder on, if that has hawb's data."""
+    """Return the path of a study to use the numbers with: relative, if the current folder has hawb's data."""
     from hawb.scenario.checkout import data_folder_for
     from hawb.views.incident.rates_report import STUDY
 
@@ -112,7 +113,7 @@ def read(
     files: dict[str, list[Path]], zone: tzinfo, master: str | None, settings: Mapping[str, str], span: Asked,
     limits: Limits,
 ) -> Fleet:  # fmt: skip
-    """The spans of clusters in a span of time, read here or on a Spark. Raises OSError."""
+    """Return when the nodes of each cluster ran, within a period; read in this process or on Spark. Raise OSError."""
     from hawb.incident.fleets import Fleet, collected, read_fleet, spans_on
 
     if master is None:

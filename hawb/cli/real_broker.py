@@ -1,5 +1,4 @@
-"""The commands that ask a real RabbitMQ cluster: `hawb compare`, `hawb record`, `hawb fuzz` and `hawb run --on
-broker`."""
+"""The commands that drive a real cluster: `hawb compare`, `hawb record`, `hawb fuzz` and `hawb run --on broker`."""
 
 from __future__ import annotations
 
@@ -48,8 +47,8 @@ asking_broker = click.option(
 def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
     """Compare scenario FILES on the model and on a real RabbitMQ.
 
-    The model uses the rules of the broker's release. Fields that the scenario declares racy, and known differences, are
-    listed and not compared.
+    The model uses the rules of the broker's release. Fields that the scenario declares as racy, and known differences,
+    are listed but not compared.
     """
     from hawb.broker import real
 
@@ -63,7 +62,7 @@ def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
 
 
 def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None, known: Uncompared | None) -> int:
-    """Compares one file and prints its line; returns the exit status for it."""
+    """Compare one file and print its line; return the exit status."""
     from hawb.conformance.compare import compare as differences
 
     try:
@@ -88,15 +87,15 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
     "--to", type=Destination(Kind.FOLDER), default=RECORDED, show_default=True, help="The folder for the recordings."
 )
 @click.option("--takes", type=click.IntRange(1, 100), default=1, show_default=True,
-              help="How often to play each scenario; takes that differ reveal races.")  # fmt: skip
+              help="How often to play each scenario; outcomes that differ reveal races.")  # fmt: skip
 @click.option("--log", is_flag=True, help="Also keep the nodes' logs, in a file of the same name.")
 @click.option("--logs", type=Destination(Kind.FOLDER), metavar="DIR",
-              help="Instead of a recording, keep in DIR/RELEASE/NAME the complete logs, the exports of an operator"
-                   " before and after, and what really happened.")  # fmt: skip
+              help="Instead of a recording, keep in DIR/RELEASE/NAME the complete logs, exports from before and after,"
+                   " and the outcome.")  # fmt: skip
 def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool, logs: Path | None) -> None:
     """Play scenario FILES on a real RabbitMQ and keep the outcome.
 
-    The nodes' logs are kept too with --log, and for scenarios whose recordings have logs already.
+    The nodes' logs are kept too with --log, or if a scenario's earlier recording has logs.
     """
     from hawb.broker import real
 
@@ -113,8 +112,10 @@ def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, lo
 
 
 class Keeping(NamedTuple):
-    """What is kept of a scenario: what it is called, where it belongs, by the scenario's file and a version, and what
-    plays the scenario by a version and writes it there."""
+    """What to keep of a scenario: its name in messages, its path, and the function that plays and writes it.
+
+    The path depends on the scenario's file and the broker's release.
+    """
 
     what: str
     place: Callable[[Path, str], Path]
@@ -122,7 +123,7 @@ class Keeping(NamedTuple):
 
 
 def record_one(real: ModuleType, file: Path, version: str | None, keeping: Keeping) -> int:
-    """Plays and keeps one file and prints its line; returns the exit status for it."""
+    """Play one scenario, keep what came of it and print its line; return the exit status."""
     began = time.monotonic()
     try:
         scenario = read(file)
@@ -140,7 +141,7 @@ def record_one(real: ModuleType, file: Path, version: str | None, keeping: Keepi
 
 
 def recordings_in(real: ModuleType, bench: Bench, folder: Path, takes: int, log: bool) -> Keeping:
-    """Recordings of so many takes in a folder; what nodes log too, if told so or where it was kept before."""
+    """Keep recordings of `takes` runs in a folder, with the nodes' logs if `log` or if logs were kept before."""
     from hawb.broker import node_logs, recordings
 
     def keep(scenario: Scenario, version: str, kept: Path) -> None:
@@ -161,7 +162,7 @@ def recordings_in(real: ModuleType, bench: Bench, folder: Path, takes: int, log:
 
 
 def stories(real: ModuleType, bench: Bench, folder: Path) -> Keeping:
-    """Whole stories in a folder."""
+    """Keep complete logs, exports and outcomes in a folder."""
     from hawb.broker import kept_stories
     from hawb.broker.witness import Witness
 
@@ -197,11 +198,11 @@ def stories(real: ModuleType, bench: Bench, folder: Path) -> Keeping:
 @click.option("--wide", is_flag=True,
               help="Give each scenario fifty queues with different settings, and faults.")  # fmt: skip
 @click.option("--soak", is_flag=True,
-              help="Make each scenario six hours of operations and faults, compared after each step.")  # fmt: skip
+              help="Make each scenario six hours of operations and faults; compare after each step.")  # fmt: skip
 @click.option(
     "--keep",
     type=Destination(Kind.FOLDER),
-    help="With --wide: write to this folder how often each pair of settings was tried, and agreed.",
+    help="With --wide: write to this folder how often each pair of settings was played and agreed.",
 )
 def fuzz(
     count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool, soak: bool,
@@ -209,12 +210,12 @@ def fuzz(
 ) -> None:  # fmt: skip
     """Compare random scenarios with a real RabbitMQ.
 
-    A scenario that differs is shrunk to a shorter one.
+    If the outcomes differ, the scenario is shrunk to the shortest that still differs.
 
     Results and shrunk scenarios are kept in --out; a run that was interrupted continues there. The report says what was
     covered and how many scenarios agreed. Ten --wide scenarios cover every triple of queue settings; each queue that
-    differs is played alone before it is shrunk. With --soak, the real cluster shortens the times in which nothing
-    happens.
+    differs is played alone before it is shrunk. With --soak, the real cluster waits for less time than the scenario
+    says while nothing happens.
     """
     if wide and soak:
         raise SystemExit(refuse("--wide and --soak exclude each other: give one of them"))
@@ -247,7 +248,7 @@ def fuzz(
 
 
 def keep_counts(campaign: Campaign, folder: Path) -> None:
-    """Keeps how often each two settings were asked, and tells where."""
+    """Write how often each pair of settings was played and agreed to a folder, and its path to standard error."""
     from hawb.conformance import kept_campaigns
 
     try:
@@ -257,7 +258,7 @@ def keep_counts(campaign: Campaign, folder: Path) -> None:
 
 
 def play_campaign(campaign: Campaign, replays: int) -> None:
-    """Plays what is left of a campaign and shrinks what differs, with its progress in the terminal."""
+    """Play the scenarios left in a campaign, shrink those that differ, and show progress in the terminal."""
     process.note_when_stopped(process.GOES_ON)
     began, left = time.monotonic(), campaign.left
 
@@ -276,7 +277,7 @@ def play_campaign(campaign: Campaign, replays: int) -> None:
 
 
 def run_on_broker(file: Path, version: str | None) -> None:
-    """Plays a scenario on a real cluster and prints the outcome as JSON."""
+    """Play a scenario on a real cluster and print the outcome as JSON."""
     from hawb.broker import real
 
     scenario = read(file)

@@ -1,4 +1,4 @@
-"""How commands read the releases of a road: the one that runs, and those to stop at."""
+"""Read the releases of an upgrade from a command's options: the one that runs, and those to stop at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ VIA_HELP = "The releases to stop at on the way, such as 4.0,4.2; none: one step.
 
 
 def known_release(option: str, given: str | None) -> str | None:
-    """A release, or a series of them, that roads are known from; ends the program for another one."""
+    """Return `given` if it is a release, or a series, that hawb knows upgrades of; else end the program.
+
+    `option` names the place of an unknown release in the message.
+    """
     if given is None or series_of(given) is not None:
         return given
     from hawb.exports.untrusted import released
@@ -24,8 +27,10 @@ def known_release(option: str, given: str | None) -> str | None:
 
 
 def stops(given: str | None) -> tuple[str, ...] | None:
-    """The series of a list with commas; None where none is given, empty for `none`. Ends the program for a release that
-    no road is known of."""
+    """Return the series in the list of `--via`: None without the option, empty for `none`.
+
+    End the program if hawb knows no upgrade of a release in it.
+    """
     if given is None or given == NO_STOP:
         return None if given is None else ()
     found = []
@@ -36,8 +41,10 @@ def stops(given: str | None) -> tuple[str, ...] | None:
 
 
 def release_of(files: Sequence[str], given: str | None) -> str:
-    """The release that a cluster runs: as given, or as its scenario or its files tell. Ends the program where nobody
-    does, or where no road from it is known. Raises ScenarioRefused."""
+    """Return the release that a cluster runs: that of `--from`, of its scenario or of its files.
+
+    End the program if none of them names it, or if hawb knows no upgrade from it. Raise ScenarioRefused.
+    """
     from hawb.exports.untrusted import ImportRefused
     from hawb.planning.inventory import of_files
 

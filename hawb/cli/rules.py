@@ -14,7 +14,7 @@ from hawb.cli.files import refuse
 def rule(words: tuple[str, ...]) -> None:
     """Show the rules about WORDS, with their code and source.
 
-    WORDS are RabbitMQ's own, such as "promote on shutdown", "delivery limit" or "forget offline", or the name of a
+    WORDS are RabbitMQ's, such as "promote on shutdown", "delivery limit" or "forget offline", or the name of a
     function. If one rule matches, print its code, its source in RabbitMQ, the guide's sentence, the scenarios that show
     it, and what real clusters did in them. If several match, list them. If none has all WORDS, list the nearest.
     """
@@ -37,7 +37,7 @@ def rule(words: tuple[str, ...]) -> None:
 
 
 def _typo(asked: str) -> str:
-    """What follows a refusal: the known words that come near, if there are any."""
+    """Return the end of a refusal: the known words that are spelled similarly, if there are any."""
     from hawb.lessons.behaviours import all_behaviours, words_of
 
     known = sorted({word for each in all_behaviours() for word in words_of(each.asked)})

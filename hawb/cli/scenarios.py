@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 @of_pages
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option(
-    "--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays the scenario."
+    "--on", type=click.Choice(["model", "broker"]), default="model", show_default=True,
+    help="Play on hawb's model or on a real RabbitMQ.",
 )
 @asking_broker
 @in_a_language
@@ -35,8 +36,8 @@ def run(file: Path, page: Path | None, as_json: bool, on: str, broker: str | Non
 
     With --on broker, a real RabbitMQ cluster plays the scenario. This needs root: each node runs in its own network
     namespace. hawb uses the rabbitmq-server of this machine, or another release, which debootstrap installs below
-    ~/.cache/hawb the first time. The outcome is then always JSON, without what a real broker does not report; the
-    missing keys are listed. JSON is the same in every language.
+    ~/.cache/hawb the first time. The outcome is then always JSON. It lacks what a real broker does not report, and
+    lists the missing keys. JSON is the same in every language.
 
     Exit status: 0, the scenario was played, whatever its outcome; 2, the scenario is refused.
     """
@@ -53,7 +54,7 @@ def run(file: Path, page: Path | None, as_json: bool, on: str, broker: str | Non
 
 
 def tell(scenario: Scenario, played: Run, page: Path | None, as_json: bool) -> None:
-    """Prints what came of a scenario, and writes its page where one is asked for."""
+    """Print the outcome of a scenario, and write its page if one is asked for."""
     from hawb.scenario.outcome import outcome, outcome_json
 
     if as_json:
@@ -92,7 +93,7 @@ def check(files: tuple[Path, ...], form: str) -> None:
 
 
 def check_one(file: Path) -> int:
-    """Checks one file and prints its line; returns the exit status for it."""
+    """Check one file and print its line; return the exit status."""
     from hawb.scenario.expect import check as differences
 
     try:
@@ -103,7 +104,7 @@ def check_one(file: Path) -> int:
 
 
 def check_for_ci(files: Sequence[Path], form: str) -> int:
-    """Checks files and prints all that came of it in one form; returns the exit status for all."""
+    """Check files and print the results as SARIF or JUnit XML; return the exit status."""
     from hawb.scenario.expect import check as differences
     from hawb.views.issues import Suite
     from hawb.views.junit import junit

@@ -1,4 +1,4 @@
-"""The commands that start Spark: `hawb audit` and `hawb study`, and how others start it."""
+"""The commands that always use Spark, `hawb audit` and `hawb study`, and the Spark session of the others."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ with_settings = click.option(
 
 
 def on_spark(command: Callable) -> Callable:
-    """Give a command the options of the Spark that does its work."""
+    """Add `--master` and `--conf` to a command."""
     return on_master(with_settings(command))
 
 
 class Tables(Destination):
-    """A folder that every machine has under its path; Spark's other file systems are refused."""
+    """The type of a parameter that names a folder on a local or shared disk; Spark's other file systems are refused."""
 
     name = "directory"
 
@@ -153,8 +153,10 @@ def audit(
 
 
 def for_spark(paths: Sequence[Path]) -> tuple[Sequence[Path], Path]:
-    """Return paths that other processes can open, and the folder at which relative ones begin: streams are copied into
-    a folder that lasts as long as the command. Raise OSError."""
+    """Return paths that other processes can open, and the folder that relative ones are relative to.
+
+    Streams are copied into a folder that is removed when the command ends. Raise OSError.
+    """
     if not any(map(is_stream, paths)):
         return paths, Path()
     aside = Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="hawb-streams-")))
@@ -169,7 +171,7 @@ def on_disk(files: Sequence[Path]) -> list[Path]:
 
 
 def of_trials(table: str) -> Callable:
-    """An option for a table that is also written."""
+    """Return an option for a table that a study also writes."""
     return click.option(f"--{table}", type=click.IntRange(min=1), metavar="N",
                         help=f"Also write the {table} of the first N trials of each pair, one per row.")  # fmt: skip
 
@@ -209,9 +211,9 @@ def study(
     """Play a study FILE and show each figure with its interval.
 
     --output keeps the trials and their settings as Parquet tables (data/tables.md). You can stop a study at any time:
-    the next run plays only what is missing, also after FILE has changed. With --numbers, the answer ends with which
-    inputs were measured and which are assumed; if the numbers have draws, as those of hawb rates do, the intervals
-    reflect how well they are known.
+    the next run plays only what is missing, also after FILE has changed. With --numbers, the answer ends with a list of
+    the inputs that were measured and those that are assumed. If the numbers have draws, as those of hawb rates do, the
+    intervals reflect how well they are known.
 
     Exit status: 0, the study was played, whatever its answer; 2, the input is refused.
     """
@@ -263,7 +265,7 @@ def study(
 
 
 def by_engine(one: Slow, trials: int) -> str:
-    """Return which pairs the engine plays and why, how long that takes, and how many trials take a minute."""
+    """Return a sentence: which pairs the engine plays, why, how long that takes, and how many trials take a minute."""
     from hawb.views.formatting import left
 
     pairs = ", ".join(f"{design} in {environment}" for design, environment in one.pairs)
@@ -276,8 +278,10 @@ def by_engine(one: Slow, trials: int) -> str:
 
 
 def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None, Study | None]:
-    """(a study with the numbers of a file laid over it, these numbers, the study in each of their draws). Raises
-    ScenarioRefused, which names the file."""
+    """Return (the study with the numbers of a file in it, these numbers, the study at each of their draws).
+
+    The last is None if the numbers have no draws. Raise ScenarioRefused, which names the file.
+    """
     from hawb.study.load import load
     from hawb.study.numbers import lay_over, left_out
     from hawb.study.own_draws import drawn
@@ -297,9 +301,12 @@ def estimated(
     baseline: str, tables: Mapping[str, int | None], varied: Sequence[str] = (),
     rows_per_file: int | None = None,
 ) -> tuple[list[dict], Progress]:  # fmt: skip
-    """The estimates of a study, wider where there are draws of `own` numbers, and how far its trials were at the end;
-    `tables` of so many trials are written, too. The numbers at the paths `varied` are played at other values as well,
-    or `sensitivity.DEFAULT` where that takes seconds. Ends the program where it is refused."""
+    """Play a study; return its estimates, and how far its trials were at the end.
+
+    `tables` are the further tables to write, each for so many trials. The study is also played with other values of the
+    numbers at the paths `varied`, or at `sensitivity.DEFAULT` if that takes only seconds. Draws of `own` numbers widen
+    the intervals. End the program if the study fails or a table is refused.
+    """
     from hawb.study import sensitivity
     from hawb.study.comparisons import judged
     from hawb.study.estimates import compared
@@ -337,8 +344,11 @@ def play_on(
     spark: SparkSession, asked: Study, output: Path, own: Numbers | None, name: str, label: str = "Trials",
     rows_per_file: int | None = None,
 ) -> tuple[DataFrame, Progress]:  # fmt: skip
-    """The trials of a study under its file's `name`, with their price if `own` numbers have prices, and how far they
-    were at the end; a bar grows meanwhile. Raises StudyFailed and TableRefused."""
+    """Play the trials of a study with a progress bar; return them, and how far they were at the end.
+
+    They stand in the tables under `name`. They have a price if the `own` numbers have prices. Raise StudyFailed or
+    TableRefused.
+    """
     from hawb.study.pipeline import run
     from hawb.study.prices import with_price
     from hawb.views.study.study_report import rate
@@ -353,7 +363,7 @@ def play_on(
 
 
 def compacted(spark: SparkSession, output: Path, asked: Study, rows_per_file: int, name: str) -> None:
-    """Writes a study's trials into few files. Ends the program where that is refused."""
+    """Rewrite a study's trials into few files. End the program if it fails or a table is refused."""
     from hawb.study.failures import StudyFailed
     from hawb.study.pipeline import compact
     from hawb.study.tables import TableRefused
@@ -366,9 +376,9 @@ def compacted(spark: SparkSession, output: Path, asked: Study, rows_per_file: in
 
 @contextlib.contextmanager
 def spark_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A Spark session while a command runs, which says on standard error which executors it loses.
+    """Open a Spark session for a command; standard error names each executor that is lost.
 
-    Ends the program where there is none to be had, or where Spark fails.
+    End the program if the session cannot be opened or Spark fails.
     """
     from hawb.study.executors import told_of_executors
     from hawb.study.failures import FAILURES, SparkFailed
@@ -378,7 +388,6 @@ def spark_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSes
     process.adopt_orphans()
     try:
         spark = session(master=master, **settings)
-        process.listen_again()  # Spark has its own handler for SIGINT
         try:
             with told_of_executors(spark, lambda line: click.echo(f"\n{shown(line)}", err=True)):
                 yield spark

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MEASURES = ("lost_confirmed", "lost", "outage_s", "skew", "duration_s")
 WAITS = ("none", "ready", "quorum + 1", "synced", "synced, quorum + 1")
 FORMATS = (".svg", ".png", ".pdf")
+UNDATED = {"svg": ("Date", "Creator"), "pdf": ("CreationDate",)}
+"""What matplotlib writes into a figure that differs with the day, or is the address of a web page."""
 
 
 @click.command()
@@ -72,8 +74,9 @@ def upgrade(
     uses the restart times and synchronisation rates that you measured; if the file has draws, the answer gives 95 %
     intervals.
 
-    Exit status: 0, yes; 1, no: the best plan loses messages or leaves a node behind, or a queue is unavailable before
-    it starts; 2, the input is refused; 3, cannot tell: the files lack a fact that decides it.
+    Exit status: 0, yes: nothing is lost, though queues may be unavailable for a while; 1, no: the best plan loses
+    messages, a node does not come back, or a queue is unavailable before it starts; 2, the input is refused; 3, cannot
+    tell: the files lack a fact that decides it.
     """
     from hawb.planning.beforehand import beforehand
     from hawb.planning.upgrade import task_of
@@ -127,7 +130,7 @@ def upgrade(
 
 
 def _own_times(numbers: Path, away_s: float | None) -> OwnTimes:
-    """The times of a file of numbers; the time away that is given counts, in draws too. Raises ScenarioRefused."""
+    """Return the times in a file of numbers; `away_s` overrides the file's, also in draws. Raise ScenarioRefused."""
     from hawb.study.own_upgrade import read_times
 
     own = read_times(numbers)
@@ -135,7 +138,7 @@ def _own_times(numbers: Path, away_s: float | None) -> OwnTimes:
 
 
 def _legs(files: tuple[str, ...], to: str | None, runs: str | None, via: str | None) -> tuple[Leg, ...]:
-    """The steps to a release; none where none is asked for. Ends the program where no road leads there."""
+    """Return the upgrades on the way to a release; none without `--to`. End the program if no upgrade leads there."""
     from hawb.rules.upgrade_road import NoRoad, road, series_of
 
     if to is None:
@@ -194,7 +197,7 @@ def _full_stop(
 
 
 def _listed(option: str, given: str, accepted: tuple[str, ...], every: bool = False) -> tuple[str, ...]:
-    """The names of a list with commas, each accepted and none twice."""
+    """Return the names in an option's list. End the program if one is not accepted or is named twice."""
     names = tuple(name.strip() for name in given.split(","))
     strangers = [name for name in names if name not in accepted]
     if strangers or len(set(names)) < len(names) or (every and len(names) < len(accepted)):
@@ -204,7 +207,7 @@ def _listed(option: str, given: str, accepted: tuple[str, ...], every: bool = Fa
 
 
 def _write_plan(answer: PlannedUpgrade, rehearsal: Path | None, gantt: Path | None) -> None:
-    """What there is of a single plan, and not of a road: the scenario that rehearses it, and its figure."""
+    """Write the scenario that rehearses a plan and its figure, if asked for; plans with `--to` have neither."""
     if rehearsal is not None:
         write_scenario(rehearsal, answer.rehearsal())
     if gantt is not None:
@@ -214,6 +217,10 @@ def _write_plan(answer: PlannedUpgrade, rehearsal: Path | None, gantt: Path | No
 
 
 def _save(file: Path, figure: Figure) -> None:
+    """Write a figure, the same bytes each time."""
+    import matplotlib as mpl
+
     drawn, form = BytesIO(), file.suffix.removeprefix(".")
-    figure.savefig(drawn, format=form, dpi=120, metadata={"Date": None} if form == "svg" else None)
+    with mpl.rc_context({"svg.hashsalt": "hawb"}):
+        figure.savefig(drawn, format=form, dpi=120, metadata=dict.fromkeys(UNDATED.get(form, ())))
     write_scenario(file, drawn.getvalue())

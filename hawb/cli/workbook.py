@@ -22,7 +22,7 @@ LAB, LESSONS = "notebooks/00-lab.ipynb", "notebooks/01-contents.ipynb"
 
 
 def at_home() -> Path:
-    """Where notebooks and data are unless told otherwise."""
+    """Return the default folder of notebooks and data. End the program if the user has no home directory."""
     try:
         return Path.home() / "hawb"
     except RuntimeError:
@@ -88,11 +88,10 @@ def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
 
 
 def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
-    """Brings a folder's notebooks and data up to date, with what is made for its owner, and says what was changed.
-    Jupyter trusts the notebooks that were written."""
-    from hawb.lab.server import leave_out_unused
+    """Update the notebooks and data in a folder; list on standard error the files that the user has changed.
 
-    leave_out_unused()  # before the first import of jsonschema, which is nbformat's
+    `made` are further files to write. The notebooks that are written become trusted in Jupyter.
+    """
     from hawb.lab.workbook import hand_out, trust
 
     written: list[Path] = []
@@ -107,7 +106,7 @@ def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
 
 @contextmanager
 def written_to(folder: Path) -> Iterator[None]:
-    """Ends the command with a line where a folder cannot be written to."""
+    """End the program with a message if a folder cannot be written to."""
     try:
         yield
     except OSError as error:
@@ -115,9 +114,9 @@ def written_to(folder: Path) -> Iterator[None]:
 
 
 def serve(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
-    """Serves a folder by JupyterLab until it is told to stop."""
+    """Serve a folder with JupyterLab until it is stopped."""
     _without_news()
-    from hawb.lab.server import main
+    from jupyterlab.labapp import main
 
     where = notebook.relative_to(folder).as_posix()
     told = [f"--ServerApp.root_dir={folder.resolve()}", f"--LabApp.default_url=/doc/tree/{where}"]
@@ -125,7 +124,7 @@ def serve(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
 
 
 def serve_app(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
-    """Serve a notebook by Voilà, as notebooks/voila.json says and without an address elsewhere, until it is stopped."""
+    """Serve a notebook with Voilà until it is stopped, by notebooks/voila.json and on loopback only."""
     _looked_for("JUPYTER_PATH", JUPYTER)
     from voila.app import main
 
@@ -136,16 +135,15 @@ def serve_app(folder: Path, notebook: Path, port: int, no_browser: bool) -> None
 
 
 def _on_loopback(port: int, no_browser: bool) -> Sequence[str]:
-    """What JupyterLab is told; Jupyter makes a token itself, and nobody but root is asked to allow root."""
+    """Return JupyterLab's arguments. Jupyter makes a token itself; `--allow-root` has no effect for other users."""
     return "--ip=127.0.0.1", f"--port={port}", "--allow-root", *(["--no-browser"] if no_browser else [])
 
 
 def _without_news() -> None:
-    """JupyterLab would ask, over the first page of the lab, whether it may fetch its news; hawb asks for nothing from
-    anywhere."""
+    """Stop JupyterLab from asking, over the first page of the lab, to fetch its news from the Internet."""
     _looked_for("JUPYTER_CONFIG_PATH", JUPYTER)
 
 
 def _looked_for(variable: str, folder: Path) -> None:
-    """Put a folder before those that a variable of Jupyter's names."""
+    """Put a folder before those in one of Jupyter's environment variables."""
     os.environ[variable] = os.pathsep.join(filter(None, (str(folder), os.environ.get(variable))))

@@ -29,86 +29,86 @@ class Act(Enum):
     REWRITTEN = "rewritten"
 
 
-class Happening(NamedTuple):
+class PlotStep(NamedTuple):
     """An act and its node, by the order in which nodes go down."""
 
     act: Act
     node: int = 0
 
 
-Plot = Callable[[int], list[Happening]]
+Plot = Callable[[int], list[PlotStep]]
 """Returns the acts in a cluster of a number of nodes."""
 
-MEANWHILE, PUBLISH, LISTED = Happening(Act.MEANWHILE), Happening(Act.PUBLISH), Happening(Act.LISTED)
+MEANWHILE, PUBLISH, LISTED = PlotStep(Act.MEANWHILE), PlotStep(Act.PUBLISH), PlotStep(Act.LISTED)
 
 
-def stop(node: int) -> Happening:
+def stop(node: int) -> PlotStep:
     """Return the act that stops a node."""
-    return Happening(Act.STOP, node)
+    return PlotStep(Act.STOP, node)
 
 
-def kill(node: int) -> Happening:
+def kill(node: int) -> PlotStep:
     """Return the act that kills a node."""
-    return Happening(Act.KILL, node)
+    return PlotStep(Act.KILL, node)
 
 
-def start(node: int) -> Happening:
+def start(node: int) -> PlotStep:
     """Return the act that starts a node."""
-    return Happening(Act.START, node)
+    return PlotStep(Act.START, node)
 
 
-def stopped(_size: int) -> list[Happening]:
+def stopped(_size: int) -> list[PlotStep]:
     """Stop a node and start it again."""
     return [stop(0), MEANWHILE, start(0)]
 
 
-def killed(_size: int) -> list[Happening]:
+def killed(_size: int) -> list[PlotStep]:
     """Kill a node and start it again."""
     return [kill(0), MEANWHILE, start(0)]
 
 
-def two_stopped(_size: int) -> list[Happening]:
+def two_stopped(_size: int) -> list[PlotStep]:
     """Stop two nodes and start them again, the last to stop first."""
     return [stop(0), MEANWHILE, stop(1), PUBLISH, start(1), start(0)]
 
 
-def two_killed(_size: int) -> list[Happening]:
+def two_killed(_size: int) -> list[PlotStep]:
     """Kill two nodes and start them again, the first to be killed first."""
     return [kill(0), MEANWHILE, kill(1), PUBLISH, start(0), start(1)]
 
 
-def restarted_one_by_one(size: int) -> list[Happening]:
+def restarted_one_by_one(size: int) -> list[PlotStep]:
     """Stop and start each node, as for an upgrade."""
     return [stop(0), MEANWHILE, start(0), *(act for node in range(1, size) for act in (stop(node), start(node)))]
 
 
-def killed_one_by_one(size: int) -> list[Happening]:
+def killed_one_by_one(size: int) -> list[PlotStep]:
     """Kill and start each node."""
     return [kill(0), MEANWHILE, start(0), *(act for node in range(1, size) for act in (kill(node), start(node)))]
 
 
-def all_stopped(size: int) -> list[Happening]:
+def all_stopped(size: int) -> list[PlotStep]:
     """Stop all nodes; start the last to stop first, as any other waits for it."""
     others = range(1, size)
     return [stop(0), MEANWHILE, *map(stop, others), start(size - 1), LISTED, *map(start, reversed(range(size - 1)))]
 
 
-def forced(size: int) -> list[Happening]:
+def forced(size: int) -> list[PlotStep]:
     """Stop all nodes; force the first to stop to boot without the others, which know more."""
     return [
-        stop(0), MEANWHILE, *map(stop, range(1, size)), Happening(Act.FORCE_BOOT), LISTED, *map(start, range(1, size)),
+        stop(0), MEANWHILE, *map(stop, range(1, size)), PlotStep(Act.FORCE_BOOT), LISTED, *map(start, range(1, size)),
     ]  # fmt: skip
 
 
-def returned(size: int) -> list[Happening]:
+def returned(size: int) -> list[PlotStep]:
     """Bring a node back without the messages published meanwhile, and then kill the others."""
     others = range(1, size)
     return [kill(0), MEANWHILE, start(0), *map(kill, others), PUBLISH, LISTED, *map(start, others)]
 
 
-def rewritten(_size: int) -> list[Happening]:
+def rewritten(_size: int) -> list[PlotStep]:
     """Set many policies, each of which lists the same nodes in another order."""
-    storm = Happening(Act.REWRITTEN)
+    storm = PlotStep(Act.REWRITTEN)
     return [storm, storm, stop(0), MEANWHILE, storm, storm, start(0), storm]
 
 

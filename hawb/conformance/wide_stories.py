@@ -39,7 +39,7 @@ from msgspec.structs import replace
 from hawb.conformance.compare import WHOLE, Cut
 from hawb.conformance.random_cast import LOOK, SECONDS, Cast, Steps
 from hawb.conformance.random_scenarios import FEW, RACY, dealt
-from hawb.conformance.wide_plots import PLOTS, Act, Happening
+from hawb.conformance.wide_plots import PLOTS, Act, PlotStep
 from hawb.conformance.wide_queues import WideQueue, owner, queue_of
 from hawb.conformance.wide_settings import EXPIRING, Row, rows
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
@@ -80,7 +80,7 @@ def wide_story(seed: int, n: int, version: str = "3.10") -> WideStory:
     chosen = [row for row in rows(seed, n // ROUND, version) if row["plot"] == plot]
     settings = {f"q{number:02}": row for number, row in enumerate(chosen, 1)}
     stage = Stage(Cast(seed, DRAWS, n, SIZES), settings, version)
-    steps = [*stage.beginning(), *(step for happening in PLOTS[plot](stage.size) for step in stage.play(happening)),
+    steps = [*stage.beginning(), *(step for part in PLOTS[plot](stage.size) for step in stage.play(part)),
              *stage.published(), LOOK]  # fmt: skip
     file: dict[str, Any] = {
         "scenario": f"Wide story {n} of seed {seed}: {plot}, {len(settings)} queues",
@@ -177,21 +177,21 @@ class Stage:
         ]
         return [*steps, {"wait": SECONDS}] if self._expiring else steps
 
-    def play(self, happening: Happening) -> Steps:
+    def play(self, part: PlotStep) -> Steps:
         """Return the steps of an act of the plot."""
-        node = self._order[happening.node]
-        match happening.act:
+        node = self._order[part.node]
+        match part.act:
             case Act.STOP | Act.KILL:
                 self._running.remove(node)
                 for queue in self._queues:
                     queue.gone(self._running)
-                return [{happening.act.value: node}]
+                return [{part.act.value: node}]
             case Act.START | Act.FORCE_BOOT:
                 self._running.append(node)
                 # A node that is forced to boot is alone: a look shows its state before other nodes come.
                 return [
-                    {happening.act.value: node}, *([{"wait": TICK_S}] if self._compares else []),
-                    *([LOOK] if happening.act == Act.FORCE_BOOT else []),
+                    {part.act.value: node}, *([{"wait": TICK_S}] if self._compares else []),
+                    *([LOOK] if part.act == Act.FORCE_BOOT else []),
                 ]  # fmt: skip
             case Act.MEANWHILE:
                 return [

@@ -17,7 +17,9 @@ Left out: consumers and their offsets, retention by size and age, super streams,
 the stream protocol, and a process of a stream that crashes (all refused in `hawb.scenario.unsupported`); a change of
 replicas while there is no leader; that a change of replicas makes a new epoch, and perhaps another writer; that no
 replica is added while another is 10 s behind; and that a coordinator that gets its majority back may still execute a
-command that was answered with coordinator_unavailable, if a leader has it in its log.
+command that was answered with coordinator_unavailable, if a leader has it in its log. In hawb the writer runs once its
+node has booted. A real coordinator may take seconds more, and until then a publish to a stream whose record is not in
+memory is still confirmed and dropped (`phase_update_mnesia`, `maybe_sleep`; a 4.0.5 cluster did so).
 
 Source: `rabbit_stream_queue`, `rabbit_stream_coordinator`, `osiris_writer`, `osiris_replica`.
 """

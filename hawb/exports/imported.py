@@ -52,13 +52,13 @@ ALL_KNOWN = Live()
 class Imported:
     """A scenario without steps, as the document of a scenario file, and notes on what it lacks, a line each.
 
-    `depths_untold` names the queues that the scenario has as empty because no file has their depth. `live` is what the
+    `depths_unknown` names the queues that the scenario has as empty because no file has their depth. `live` is what the
     files say about the running cluster.
     """
 
     scenario: dict[str, Any]
     notes: list[str]
-    depths_untold: frozenset[str]
+    depths_unknown: frozenset[str]
     live: Live = ALL_KNOWN
 
 
@@ -90,7 +90,7 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
         bool(told.nodes or defined.nodes), bool(told.queues) and queues.complete(), queues.unlisted(),
         queues.listed_down(), tuple(defined.vhosts),
     )  # fmt: skip
-    return Imported(scenario, list(dict.fromkeys(notes)), queues.depths_untold(), live)
+    return Imported(scenario, list(dict.fromkeys(notes)), queues.depths_unknown(), live)
 
 
 def scenario_of(files: Sequence[str | Path]) -> tuple[Scenario, list[str]]:

@@ -59,7 +59,7 @@ class QueueEntries:
             nodes |= dict.fromkeys([*single, *several])
         return list(nodes)
 
-    def depths_untold(self) -> frozenset[str]:
+    def depths_unknown(self) -> frozenset[str]:
         """Return the queues whose number of messages no file has."""
         return frozenset(name for oddity in (UNLISTED, UNCOUNTED) for name in self.met.get(oddity, ()))
 

@@ -5,9 +5,9 @@
 `clocks`. `absences` finds which node saw which other node as down, and which of these absences were partitions.
 `sources` provides the events to Spark. `exports` separates definitions and listings from logs.
 
-From events follow `lives` of brokers and `happenings`; `before` (the cluster's initial state), `steps` and `retold`
-make a scenario of them, with `doubts`; `depths` and `following` play it the way the cluster went, `compared` matches
-both, and `losses` says what was lost. `understanding` does all of that.
+From log events follow `node_runs` and `cluster_events`. `before` (the cluster's initial state), `steps` and
+`reconstruction` make a scenario of them, with `doubts`; `depths` and `following` play it the way the cluster went,
+`compared` matches both, and `losses` says what was lost. `understanding` does all of that.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ SILENCE = "net_tick_timeout"
 SILENT_US = 1_000_000
 """Maximum time between Erlang's message about a silent node and RabbitMQ's."""
 LIVES = ("node_starting", "node_stopping")
-"""Kinds of events with which a broker's life begins, and begins to end."""
+"""Kinds of events with which a node begins to run, and begins to stop."""
 STARTING = "starting_partitioned_network"
 """Mnesia's reason when a node boots."""
 MEETING_US = 5_000_000
@@ -79,20 +79,22 @@ def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absen
     mixed in.
     """
     about: dict[tuple[str, str], list[Event]] = defaultdict(list)
-    lives: dict[str, list[Event]] = defaultdict(list)
+    starts_and_stops: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind in LIVES:
-            lives[event.node].append(event)
+            starts_and_stops[event.node].append(event)
         elif event.peer and event.peer != event.node:
             about[event.node, event.peer].append(event)
-    found = [absence for (seer, _), told in about.items() for absence in _of_one(told, lives[seer], clocks)]
+    found = [absence for (seer, _), events_of_pair in about.items()
+             for absence in _of_one(events_of_pair, starts_and_stops[seer], clocks)]  # fmt: skip
     by_ends: dict[tuple[str, str], list[Absence]] = defaultdict(list)
     for absence in found:
         by_ends[absence.seer, absence.peer].append(absence)
     pairs = ((one, other) for one in found for other in _meanwhile(one, by_ends.get((one.peer, one.seer), []))
              if one.meets(other))  # fmt: skip
     apart = [(one, other) for one, other in pairs if one.reason == other.reason == SILENCE or not (
-        _stopping(lives[one.seer], one, clocks) or _stopping(lives[one.peer], one, clocks))]  # fmt: skip
+        _stopping(starts_and_stops[one.seer], one, clocks)
+        or _stopping(starts_and_stops[one.peer], one, clocks))]  # fmt: skip
     for one, other in apart:
         one.partition = other.partition = True
     return sorted(found, key=lambda absence: (absence.from_us, absence.seer, absence.peer))
@@ -105,13 +107,13 @@ def _meanwhile(one: Absence, others: Sequence[Absence]) -> Sequence[Absence]:
     return others[max(0, first - 1) : last]
 
 
-def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, Clock]) -> Iterator[Absence]:
+def _of_one(events: Sequence[Event], own: Sequence[Event], clocks: Mapping[str, Clock]) -> Iterator[Absence]:
     """Yield when one node saw one other as down; the node's own boot ends its view."""
     absence: Absence | None = None
     silent: list[Absence] = []
     silent_us: int | None = None
-    boots = [event for event in lives if event.kind == "node_starting"]
-    for event in sorted([*told, *boots], key=lambda event: settled_us(event, clocks)):
+    boots = [event for event in own if event.kind == "node_starting"]
+    for event in sorted([*events, *boots], key=lambda event: settled_us(event, clocks)):
         at_us = settled_us(event, clocks)
         if event.kind in GONE:
             if absence is None or absence.up:
@@ -165,7 +167,7 @@ def found_apart(
         yield together
 
 
-def _stopping(lives: Sequence[Event], absence: Absence, clocks: Mapping[str, Clock]) -> bool:
+def _stopping(own: Sequence[Event], absence: Absence, clocks: Mapping[str, Clock]) -> bool:
     """Return True if the peer's broker had begun to stop when an absence was detected."""
-    before = [event for event in lives if settled_us(event, clocks) <= absence.from_us]
+    before = [event for event in own if settled_us(event, clocks) <= absence.from_us]
     return bool(before) and before[-1].kind == "node_stopping"

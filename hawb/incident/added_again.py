@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from hawb.incident.events import Event, queue_of
 
-TELLING = ("member_removed", "member_added", "member_change_failed", "queue_deleted")
-"""Kinds of happenings that show if a member exists; a queue that is declared again has other members."""
+MEMBERSHIP_CHANGES = ("member_removed", "member_added", "member_change_failed", "queue_deleted")
+"""Kinds of events that show if a member exists; a queue that is declared again has other members."""
 LATE_US = 1_000_000
 """Maximum time for which a removed member may still seem to log."""
 
@@ -24,9 +24,9 @@ def added_again(
     `changes` are times, kinds of `TELLING`, queues and nodes; `seen` are the leaders that members found.
     """
     removed: dict[tuple[str | None, str | None], int] = {}
-    told = [*((at_us, 0, (kind, queue, node)) for at_us, kind, queue, node in changes),
+    ordered = [*((at_us, 0, (kind, queue, node)) for at_us, kind, queue, node in changes),
             *((at_us, 1, event) for at_us, event in seen)]  # fmt: skip
-    for at_us, _, one in sorted(told, key=lambda entry: entry[:2]):
+    for at_us, _, one in sorted(ordered, key=lambda entry: entry[:2]):
         if isinstance(one, Event):
             about = queue_of(one), one.node
             if at_us - removed.get(about, at_us) > LATE_US:

@@ -102,9 +102,10 @@ def asked(since: When | None, until: When | None, zone: tzinfo = UTC, reading: R
     if since and until and since_us is not None and until_us is not None and until_us <= since_us:
         raise SpanRefused(f"--until: {until.text} is not later than --since; accepted: a time after {since.text}")
     if ends and since and since_us is not None and since_us > ends[1]:
-        raise SpanRefused(f"--since: {since.text} is after the end of all logs; accepted: up to {_told(ends[1])}")
+        raise SpanRefused(f"--since: {since.text} is after the end of all logs; accepted: up to {_as_text(ends[1])}")
     if ends and until and until_us is not None and until_us < ends[0]:
-        raise SpanRefused(f"--until: {until.text} is before the start of all logs; accepted: from {_told(ends[0])} on")
+        start = _as_text(ends[0])
+        raise SpanRefused(f"--until: {until.text} is before the start of all logs; accepted: from {start} on")
     return Asked(since_us, until_us)
 
 
@@ -119,13 +120,13 @@ def _moment(option: str, given: When, zone: tzinfo, ends: tuple[int, ...] | None
         same, next_us, *_ = _days(at, zone, since_us)
         return next_us if same <= since_us and (ends is None or next_us <= ends[1]) else same
     found = [*_days(at, zone, ends[0])] if ends else []
-    told = [at_us for at_us in found if ends and ends[0] <= at_us <= ends[1]]
+    within = [at_us for at_us in found if ends and ends[0] <= at_us <= ends[1]]
     if ends and _day(ends[0], zone) == _day(ends[1], zone):
-        told = found[:1]
-    if len(told) != 1:
-        where = f"the logs go from {_told(ends[0])} to {_told(ends[1])}" if ends else "there is more than one log"
+        within = found[:1]
+    if len(within) != 1:
+        where = f"the logs go from {_as_text(ends[0])} to {_as_text(ends[1])}" if ends else "there is more than one log"
         raise SpanRefused(f"{option}: {given.text} has no date, and {where}; accepted: 2026-11-27 {given.text}")
-    return told[0]
+    return within[0]
 
 
 def _days(at: time, zone: tzinfo, from_us: int) -> Iterator[int]:
@@ -142,5 +143,5 @@ def _us(at: datetime, zone: tzinfo) -> int:
     return ((at if at.tzinfo else at.replace(tzinfo=zone)) - EPOCH) // timedelta(microseconds=1)
 
 
-def _told(at_us: int) -> str:
+def _as_text(at_us: int) -> str:
     return f"{EPOCH + timedelta(microseconds=at_us):%Y-%m-%d %H:%M:%S} UTC"

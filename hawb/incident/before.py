@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from hawb.engine.core.naming import split_queue
 from hawb.exports.definitions import profile
+from hawb.incident.cluster_event import TOGETHER_US, ClusterEvent
 from hawb.incident.doubts import Doubt
-from hawb.incident.happening import TOGETHER_US, Happening
-from hawb.incident.lives import Life
+from hawb.incident.node_runs import NodeRun
 from hawb.incident.replicas import Replicas, replicas_at
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import PROFILES
@@ -40,7 +40,7 @@ class Exports(Struct):
 
     document: dict[str, Any]
     defined: bool
-    depths_untold: frozenset[str] = frozenset()
+    depths_unknown: frozenset[str] = frozenset()
 
     @property
     def placed(self) -> list[QUEUE]:
@@ -51,7 +51,7 @@ class Exports(Struct):
     def depths(self) -> dict[str, int]:
         """Return how many messages each queue holds, for the queues whose counts a listing has."""
         return {entry["queue"]: entry.get("messages", 0) for entry in self.placed
-                if entry["queue"] not in self.depths_untold}  # fmt: skip
+                if entry["queue"] not in self.depths_unknown}  # fmt: skip
 
 
 class Given(Struct):
@@ -94,13 +94,13 @@ def listed_after(listed: Iterable[QUEUE], begun: Mapping[str, Replicas], ended: 
     return fits[True] > fits[False]
 
 
-def is_after(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -> bool:
+def is_after(placed: Iterable[QUEUE], found: Sequence[ClusterEvent], begins_us: int) -> bool:
     """Return True if a listing was made after the incident, as far as can be found out."""
     ended = replicas_at(found, found[-1].at_us + 1) if found else {}
     return listed_after(placed, replicas_at(found, begins_us), ended)
 
 
-def older(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -> int:
+def older(placed: Iterable[QUEUE], found: Sequence[ClusterEvent], begins_us: int) -> int:
     """Return the latest time for an earlier listing: before the first change that its queues do not show yet."""
     latest = begins_us
     for entry in placed:
@@ -113,15 +113,15 @@ def older(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -
     return latest
 
 
-def fits(placed: Iterable[QUEUE], found: Sequence[Happening], lives: Sequence[Life], at_us: int) -> bool:
+def fits(placed: Iterable[QUEUE], found: Sequence[ClusterEvent], node_runs: Sequence[NodeRun], at_us: int) -> bool:
     """Return True if a listing made before is still right at a time, as far as the logs show."""
     known = replicas_at([one for one in found if one.at_us < at_us], at_us)
-    down, queues = _ended(lives, at_us), {entry["queue"]: entry for entry in placed}
+    down, queues = _ended(node_runs, at_us), {entry["queue"]: entry for entry in placed}
     for name, entry in queues.items():
-        told = known.get(name, Replicas())
+        shown = known.get(name, Replicas())
         first = entry.get("master") or entry.get("leader")
         classic = {first, *entry.get("mirrors", ())}
-        if told.first not in (None, first) or not told.nodes <= {*classic, *entry.get("members", ())}:
+        if shown.first not in (None, first) or not shown.nodes <= {*classic, *entry.get("members", ())}:
             return False
         if down.keys() & ({first} if entry.get("members") else classic):
             return False
@@ -129,7 +129,7 @@ def fits(placed: Iterable[QUEUE], found: Sequence[Happening], lives: Sequence[Li
 
 
 def stood(
-    found: Sequence[Happening], lives: Sequence[Life], exports: Exports, begins_us: int, after: bool | None,
+    found: Sequence[ClusterEvent], node_runs: Sequence[NodeRun], exports: Exports, begins_us: int, after: bool | None,
     outdated: bool = False,
 ) -> Before:  # fmt: skip
     """Return the cluster's state at a time.
@@ -147,11 +147,11 @@ def stood(
         queues = list(listed.values())
     else:
         placed_there = {name: seen for name, seen in begun.items() if seen.nodes}
-        told = (name for name in sorted(placed_there) if not _declared_later(name, found, begins_us))
-        queues = [_entry(name, begun[name], listed.get(name), doubts) for name in told]
+        names = (name for name in sorted(placed_there) if not _declared_later(name, found, begins_us))
+        queues = [_entry(name, begun[name], listed.get(name), doubts) for name in names]
         gone = {*placed_there, *(_deleted(found, begins_us) if outdated else ())}
         queues += [entry for name, entry in listed.items() if name not in gone]
-    cluster = _cluster(found, lives, imported["cluster"], begins_us, doubts)
+    cluster = _cluster(found, node_runs, imported["cluster"], begins_us, doubts)
     if outdated or after:
         queues = [_without(queue, _left(found, begins_us), cluster.get("down", ())) for queue in queues]
     policies = [*_policies(imported["policies"], cluster["version"], doubts)]
@@ -184,7 +184,7 @@ def _policies(given: Iterable[dict[str, Any]], version: str, doubts: list[Doubt]
             doubts.append(Doubt(kind="policy_refused", name=policy["name"]))
 
 
-def _set_later(policy: str, found: Sequence[Happening], begins_us: int) -> bool:
+def _set_later(policy: str, found: Sequence[ClusterEvent], begins_us: int) -> bool:
     """Return True if a policy was first set after a time."""
     times = [one.at_us for one in found if one.kind == "policy_set" and one.name == policy]
     return bool(times) and times[0] >= begins_us
@@ -201,17 +201,17 @@ def _inferred(queues: Sequence[QUEUE], nodes: int, doubts: list[Doubt]) -> Itera
                    "vhost": vhost}  # fmt: skip
 
 
-def _deleted(found: Sequence[Happening], at_us: int) -> set[str]:
+def _deleted(found: Sequence[ClusterEvent], at_us: int) -> set[str]:
     """Return the queues that had been deleted at a time and not declared again."""
-    told = {one.queue: one.kind for one in found if one.queue and one.at_us < at_us and one.kind in SET_UP}
-    return {queue for queue, kind in told.items() if queue and kind == "queue_deleted"}
+    last_kinds = {one.queue: one.kind for one in found if one.queue and one.at_us < at_us and one.kind in SET_UP}
+    return {queue for queue, kind in last_kinds.items() if queue and kind == "queue_deleted"}
 
 
-def _declared_later(name: str, found: Sequence[Happening], begins_us: int) -> bool:
+def _declared_later(name: str, found: Sequence[ClusterEvent], begins_us: int) -> bool:
     return any(one.kind == "queue_declared" and one.queue == name and one.at_us >= begins_us for one in found)
 
 
-def _entry(name: str, told: Replicas, listed: QUEUE | None, doubts: list[Doubt]) -> QUEUE:
+def _entry(name: str, replicas: Replicas, listed: QUEUE | None, doubts: list[Doubt]) -> QUEUE:
     """Return a queue's entry as the logs show it, with mirrors in the order in which they were added.
 
     The first mirror is promoted first. `listed` is the queue in a later export.
@@ -219,64 +219,65 @@ def _entry(name: str, told: Replicas, listed: QUEUE | None, doubts: list[Doubt])
     entry = {key: value for key, value in (listed or {}).items()
              if key not in ("master", "mirrors", "synchronised_mirrors", "recoverable_mirrors", "leader", "members",
                             "stopped_members", "unacknowledged")} | {"queue": name}  # fmt: skip
-    first, others = told.first, [*told.others]
+    first, others = replicas.first, [*replicas.others]
     if first is None:
         first, *others = others
         doubts.append(Doubt(kind="master_unknown", queue=name, node=first))
-    if told.deep is not None:
-        entry["messages"] = told.deep
-    if told.members:
+    if replicas.deep is not None:
+        entry["messages"] = replicas.deep
+    if replicas.members:
         return entry | {"type": "quorum", "leader": first, "members": sorted({first, *others})}
-    if others and not told.behind:
+    if others and not replicas.behind:
         doubts.append(Doubt(kind="mirrors_unknown", queue=name))
-    synchronised = [] if told.behind else others
+    synchronised = [] if replicas.behind else others
     return entry | {"master": first, "mirrors": others, "synchronised_mirrors": synchronised}
 
 
 def _cluster(
-    found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any], begins_us: int, doubts: list[Doubt]
-) -> dict[str, Any]:
+    found: Sequence[ClusterEvent], node_runs: Sequence[NodeRun], imported: dict[str, Any], begins_us: int,
+    doubts: list[Doubt],
+) -> dict[str, Any]:  # fmt: skip
     """Return the nodes and settings: every node that ran, except those that join later."""
-    lived = [life for life in lives if life.ended_by != "failed" and (life.from_us < begins_us or life.ran_before)]
+    lived = [run for run in node_runs if run.ended_by != "failed" and (run.from_us < begins_us or run.ran_before)]
     left = _left(found, begins_us)
     joining = {one.node for one in found if one.kind == "node_joined" and one.at_us >= begins_us}
-    joining -= {life.node for life in lived} - left
+    joining -= {run.node for run in lived} - left
     # Where there are logs, a node in a listing that no log names is a placeholder.
-    nodes = sorted({life.node for life in lives} - joining - left)
-    releases = [life.first.release for life in lives if life.first.release]
+    nodes = sorted({run.node for run in node_runs} - joining - left)
+    releases = [run.first.release for run in node_runs if run.first.release]
     version = next((known for release in releases if (known := profile(release))), None)
     if releases and ".".join(releases[0].split(".")[:2]) not in PROFILES:
         doubts.append(Doubt(kind="release_unknown", name=releases[0]))
     ended = {node: how for node, how in _ended(lived, begins_us).items() if node in nodes}
-    ended |= {node: "stopped" for node in nodes if node not in {life.node for life in lived}}
+    ended |= {node: "stopped" for node in nodes if node not in {run.node for run in lived}}
     settings = {key: value for key, value in imported.items() if key not in ("nodes", "down", "version")}
     cluster = {"nodes": nodes, "version": version or imported["version"], **settings}
     cluster["cluster_partition_handling"] = _handling(found, nodes, settings, doubts)
     return cluster | ({"down": ended} if ended else {})
 
 
-def _ended(lives: Sequence[Life], at_us: int) -> dict[str, str]:
+def _ended(node_runs: Sequence[NodeRun], at_us: int) -> dict[str, str]:
     """Return how each node that was down at a time had ended, in the order in which they ended."""
     ended: dict[str, str] = {}
-    for life in sorted(lives, key=lambda life: life.until_us or life.seen_us):
-        if life.from_us < at_us:
-            ended.pop(life.node, None)
-            if life.until_us is not None and life.until_us < at_us:
-                ended[life.node] = "killed" if life.ended_by == "killed" else "stopped"
+    for run in sorted(node_runs, key=lambda run: run.until_us or run.seen_us):
+        if run.from_us < at_us:
+            ended.pop(run.node, None)
+            if run.until_us is not None and run.until_us < at_us:
+                ended[run.node] = "killed" if run.ended_by == "killed" else "stopped"
     return ended
 
 
-def _left(found: Sequence[Happening], at_us: int) -> set[str]:
+def _left(found: Sequence[ClusterEvent], at_us: int) -> set[str]:
     """Return the nodes that had left the cluster at a time and not joined it again."""
-    told = [one for one in found if one.node and one.at_us < at_us and one.kind in MEMBERSHIP]
-    joined = [(one.node, one.at_us) for one in told if one.kind == "node_joined"]
-    last = {one.node: one.kind for one in told if one.kind != "node_reset" or not any(
+    changes = [one for one in found if one.node and one.at_us < at_us and one.kind in MEMBERSHIP]
+    joined = [(one.node, one.at_us) for one in changes if one.kind == "node_joined"]
+    last = {one.node: one.kind for one in changes if one.kind != "node_reset" or not any(
         node == one.node and abs(one.at_us - joined_us) <= TOGETHER_US for node, joined_us in joined)}  # fmt: skip
     return {node for node, kind in last.items() if node and kind != "node_joined"}
 
 
 def _handling(
-    found: Sequence[Happening], nodes: Sequence[str], settings: Mapping[str, Any], doubts: list[Doubt]
+    found: Sequence[ClusterEvent], nodes: Sequence[str], settings: Mapping[str, Any], doubts: list[Doubt]
 ) -> str | dict[str, Any]:
     """Return cluster_partition_handling as far as the cluster was seen to apply it.
 

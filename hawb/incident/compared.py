@@ -21,9 +21,9 @@ from msgspec.structs import replace
 
 from hawb.engine.core.naming import join_queue, split_queue
 from hawb.incident.asked import WHOLE, Asked
-from hawb.incident.happening import Happening, is_healing
-from hawb.incident.retold import Retold
-from hawb.incident.teller import JOINING_US
+from hawb.incident.cluster_event import ClusterEvent, is_healing
+from hawb.incident.reconstruction import Reconstruction
+from hawb.incident.step_context import JOINING_US
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
 from hawb.scenario.forms import Verb
@@ -57,7 +57,7 @@ class Pair(Struct, frozen=True):
     kind: str
     at_us: int
     step: int | None
-    seen: Happening | None = None
+    seen: ClusterEvent | None = None
     expected: Expected | None = None
     place: int | None = None
 
@@ -119,7 +119,7 @@ OF_EVENTS: Mapping[str, tuple[str, Callable[[Expected], bool]]] = {
     "policy_set": ("policy_set", _always),
     "rebalance_started": ("rebalanced", _always),
 }
-"""Kind of happening for each event of the engine, and a test for which of these events it holds."""
+"""Kind of event for each event of the engine, and a test for which of these events it holds."""
 ALSO = {"mirrors_stopped": "master_down"}
 """Kinds that match another event, too: a master that is shut down logs that it stops its mirrors even if it has none
 (`rabbit_mirror_queue_master:terminate`)."""
@@ -136,52 +136,52 @@ TOGETHER = frozenset({"partition_begun", "partition_healed"})
 """Kinds that the engine reports for each link, and the logs once."""
 Key = tuple[str, str | None, str | None]
 """Kind, queue or name, node."""
-Seen = tuple[int, Happening]
-"""A happening, with its time."""
+Seen = tuple[int, ClusterEvent]
+"""An event, with its time."""
 Looked = tuple[int, int, Expected]
 """An expected event, with its time and its place in the outcome."""
 
 
-def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -> Comparison:
+def compared(reconstructed: Reconstruction, found: Sequence[ClusterEvent], played: dict[str, Any]) -> Comparison:
     """Compare the logs of a scenario with its outcome."""
     seen: dict[Key, list[Seen]] = {}
     expected: dict[Key, list[Looked]] = {}
     for one in found:
         key = _key_of(one)
-        if key[0] in COMPARED and one.at_us >= retold.begins_us and not _is_a_part(one, found, retold):
+        if key[0] in COMPARED and one.at_us >= reconstructed.begins_us and not _is_a_part(one, found, reconstructed):
             seen.setdefault(key, []).append((one.at_us, one))
-    unlogged = {place for place in range(len(retold.sources))
-                if is_handover(retold, place) or _is_offline(retold.scenario.steps[place].verb)}  # fmt: skip
-    healed = {place for place, source in enumerate(retold.sources) if any(map(is_healing, source))}
-    for place, event in enumerate(told["events"]):
+    unlogged = {place for place, step in enumerate(reconstructed.scenario.steps)
+                if is_handover(reconstructed, place) or _is_offline(step.verb)}  # fmt: skip
+    healed = {place for place, source in enumerate(reconstructed.sources) if any(map(is_healing, source))}
+    for place, event in enumerate(played["events"]):
         kind, counts = OF_EVENTS.get(event["event"], ("", _always))
-        if kind == "node_stopped" and (event["step"] in healed or _healing(told["events"], event)):
+        if kind == "node_stopped" and (event["step"] in healed or _healing(played["events"], event)):
             kind = "node_paused"
         if not kind or event["step"] is None or not counts(event) or event["step"] in unlogged \
-                or _started_again(told["events"], event):  # fmt: skip
+                or _started_again(played["events"], event):  # fmt: skip
             continue
         rows = expected.setdefault(_key(kind, event), [])
-        at_us = retold.begins_us + round(event["t"] * MICROSECONDS)
+        at_us = reconstructed.begins_us + round(event["t"] * MICROSECONDS)
         if kind not in TOGETHER or not rows or at_us - rows[-1][0] > NEAR_US:
             rows.append((at_us, place, event))
     pairs = [pair for key in seen.keys() | expected.keys()
              for pair in _paired(key[0], seen.get(key, []), expected.get(key, []))]  # fmt: skip
-    pairs = [_also(retold, told, pair) for pair in pairs if (pair.verdict, pair.kind) != UNCHANGED]
-    steps = [_us(retold, step) for step in retold.scenario.steps]
+    pairs = [_also(reconstructed, played, pair) for pair in pairs if (pair.verdict, pair.kind) != UNCHANGED]
+    steps = [_us(reconstructed, step) for step in reconstructed.scenario.steps]
     followed = [replace(pair, verdict="by chance") if pair.kind in BY_CHANCE and pair.verdict != "equal"
-                and is_followed(retold, told, pair) else pair for pair in pairs]  # fmt: skip
+                and is_followed(reconstructed, played, pair) else pair for pair in pairs]  # fmt: skip
     placed = [replace(pair, step=_step(pair, steps)) for pair in followed]
     return Comparison(tuple(sorted(placed, key=lambda pair: (pair.at_us, pair.kind, pair.place or 0))))
 
 
-def _is_a_part(one: Happening, found: Sequence[Happening], retold: Retold) -> bool:
+def _is_a_part(one: ClusterEvent, found: Sequence[ClusterEvent], reconstructed: Reconstruction) -> bool:
     """Return True if the engine reports this as part of another event, or cannot report it.
 
     A node that joins boots and stops before; a boot whose end is not logged has no counterpart; an unnecessary
     synchronisation is none; the content of a policy that no file holds is unknown; and autoheal's choice shows in its
     restarts if they are steps.
     """
-    is_step = any(one in source for source in retold.sources)
+    is_step = any(one in source for source in reconstructed.sources)
     if one.kind in ("node_started", "node_stopped") and not is_step and any(
         other.kind == "node_joined" and other.node == one.node and 0 <= other.at_us - one.at_us <= JOINING_US
         for other in found
@@ -189,9 +189,9 @@ def _is_a_part(one: Happening, found: Sequence[Happening], retold: Retold) -> bo
         return True
     unended = one.kind == "node_started" and one.until_us is None and not any(
         other.node == one.node and other.at_us > one.at_us for other in found)  # fmt: skip
-    untold = one.kind == "policy_set" and not is_step
-    as_steps = is_step and (one.kind == "autoheal" or _is_reset(one, retold))
-    return unended or untold or as_steps or one.reason == "needless"
+    unknown = one.kind == "policy_set" and not is_step
+    as_steps = is_step and (one.kind == "autoheal" or _is_reset(one, reconstructed))
+    return unended or unknown or as_steps or one.reason == "needless"
 
 
 def _is_offline(verb: Verb) -> bool:
@@ -199,28 +199,28 @@ def _is_offline(verb: Verb) -> bool:
     return isinstance(verb, ForgetClusterNode) and verb.offline
 
 
-def _is_reset(one: Happening, retold: Retold) -> bool:
+def _is_reset(one: ClusterEvent, reconstructed: Reconstruction) -> bool:
     """Return True if an empty disk, or a member that others forgot, is represented as a reset."""
-    steps = zip(retold.scenario.steps, retold.sources, strict=True)
+    steps = zip(reconstructed.scenario.steps, reconstructed.sources, strict=True)
     return one.kind in ("disk_lost", "node_forgotten") and any(
         isinstance(step.verb, Reset) and one in source for step, source in steps
     )
 
 
-def is_handover(retold: Retold, place: int) -> bool:
+def is_handover(reconstructed: Reconstruction, place: int) -> bool:
     """Return True if a step only follows the leader seen in the logs."""
-    source = retold.sources[place]
-    verb = retold.scenario.steps[place].verb
+    source = reconstructed.sources[place]
+    verb = reconstructed.scenario.steps[place].verb
     return isinstance(verb, TransferLeadership) and all(one.kind == "leader_elected" for one in source)
 
 
-def _also(retold: Retold, told: dict[str, Any], pair: Pair) -> Pair:
+def _also(reconstructed: Reconstruction, played: dict[str, Any], pair: Pair) -> Pair:
     """Return a pair that was only seen, matched with an equivalent expected event if there is one."""
     if pair.verdict != "only seen" or pair.kind not in ALSO or pair.seen is None:
         return pair
     wanted = ALSO[pair.kind], pair.seen.queue, pair.seen.node
-    for place, event in enumerate(told["events"]):
-        apart_us = abs(retold.begins_us + round(event["t"] * MICROSECONDS) - pair.at_us)
+    for place, event in enumerate(played["events"]):
+        apart_us = abs(reconstructed.begins_us + round(event["t"] * MICROSECONDS) - pair.at_us)
         if (event["event"], event["queue"], event["node"]) == wanted and apart_us <= NEAR_US:
             return replace(pair, verdict="equal", expected=event, place=place)
     return pair
@@ -241,7 +241,7 @@ def _started_again(events: Sequence[Expected], event: Expected) -> bool:
     return False
 
 
-def _key_of(one: Happening) -> Key:
+def _key_of(one: ClusterEvent) -> Key:
     about = one.name if one.kind in ("policy_set", "alarm_set", "alarm_cleared") else one.queue
     return PLAYED.get(one.kind, one.kind), about, None if one.kind in NODELESS else one.node
 
@@ -295,25 +295,25 @@ def about(pair: Pair) -> str | None:
     return pair.seen.queue if pair.seen else pair.expected and pair.expected["queue"]
 
 
-def is_followed(retold: Retold, told: dict[str, Any], pair: Pair) -> bool:
+def is_followed(reconstructed: Reconstruction, played: dict[str, Any], pair: Pair) -> bool:
     """Return True if the scenario transferred leadership to the leader seen, and RabbitMQ did not refuse it.
 
     That is done if an election had another result, or only one side had an election.
     """
     queue = about(pair)
-    refused = {error["step"] for error in told["errors"]}
-    at_us = max(pair.at_us, retold.begins_us + round(pair.expected["t"] * MICROSECONDS) if pair.expected else 0)
+    refused = {error["step"] for error in played["errors"]}
+    at_us = max(pair.at_us, reconstructed.begins_us + round(pair.expected["t"] * MICROSECONDS) if pair.expected else 0)
     return any(
-        verb.queue == queue and place not in refused and 0 <= _us(retold, step) - at_us <= FOLLOWED_US
+        verb.queue == queue and place not in refused and 0 <= _us(reconstructed, step) - at_us <= FOLLOWED_US
         and verb.node == (pair.seen.node if pair.seen else verb.node)
-        for place, step in enumerate(retold.scenario.steps)
-        if is_handover(retold, place) and isinstance(verb := step.verb, TransferLeadership)
+        for place, step in enumerate(reconstructed.scenario.steps)
+        if is_handover(reconstructed, place) and isinstance(verb := step.verb, TransferLeadership)
     )  # fmt: skip
 
 
-def _us(retold: Retold, step: Step) -> int:
+def _us(reconstructed: Reconstruction, step: Step) -> int:
     """Return the time of a step by the reference clock."""
-    return retold.begins_us + round((step.at or 0) * MICROSECONDS)
+    return reconstructed.begins_us + round((step.at or 0) * MICROSECONDS)
 
 
 def _step(pair: Pair, steps: Sequence[int]) -> int | None:
@@ -322,7 +322,9 @@ def _step(pair: Pair, steps: Sequence[int]) -> int | None:
     return next(islice(reversed(before), 1), None)
 
 
-def trimmed(comparison: Comparison, retold: Retold, found: Sequence[Happening], asked: Asked) -> Comparison:
+def trimmed(
+    comparison: Comparison, reconstructed: Reconstruction, found: Sequence[ClusterEvent], asked: Asked
+) -> Comparison:
     """Return the comparison without expected events outside the span.
 
     These follow from what was already under way at its beginning, or is still under way at its end, or were seen just
@@ -331,15 +333,16 @@ def trimmed(comparison: Comparison, retold: Retold, found: Sequence[Happening], 
     if asked == WHOLE:
         return comparison
     after = {(one.kind, one.queue) for one in found if asked.is_over(one.at_us)
-             and one.at_us <= retold.ends_us + NEAR_US}  # fmt: skip
+             and one.at_us <= reconstructed.ends_us + NEAR_US}  # fmt: skip
 
     def outside(pair: Pair) -> bool:
         if pair.verdict != "only expected" or pair.expected is None:
             return False
-        source = retold.sources[pair.expected["step"]]
-        before = bool(source) and max(one.at_us for one in source) < retold.begins_us
+        source = reconstructed.sources[pair.expected["step"]]
+        before = bool(source) and max(one.at_us for one in source) < reconstructed.begins_us
         return before or asked.is_over(pair.at_us) or (
-            pair.at_us > retold.ends_us - NEAR_US and asked.until_us is not None and (pair.kind, about(pair)) in after
+            pair.at_us > reconstructed.ends_us - NEAR_US and asked.until_us is not None
+            and (pair.kind, about(pair)) in after
         )
 
     return Comparison(tuple(pair for pair in comparison.pairs if not outside(pair)))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from hawb.incident.clocks import settled_us
 from hawb.incident.doubts import Doubt
 from hawb.incident.reading import Reading
-from hawb.incident.teller import Told
+from hawb.incident.step_context import TimedStep
 from hawb.scenario import verbs
 
 CAME, WENT = ("connection_accepted",), ("connection_closed", "connection_failed")
@@ -41,10 +41,10 @@ def changes(reading: Reading) -> list[Change]:
     return found
 
 
-def connected(told: Sequence[Change], from_us: int, until_us: int) -> bool:
+def connected(changes: Sequence[Change], from_us: int, until_us: int) -> bool:
     """Return True if the logs show a connected client at some time in a span."""
     open_: dict[str, int] = {}
-    for change in told:
+    for change in changes:
         if change.at_us > until_us:
             break
         if change.at_us > from_us and (change.count or any(open_.values())):
@@ -53,26 +53,26 @@ def connected(told: Sequence[Change], from_us: int, until_us: int) -> bool:
     return until_us > from_us and any(open_.values())
 
 
-def steps(told: Sequence[Change], begins_us: int, ends_us: int, queue: str) -> Iterator[Told]:
+def steps(changes: Sequence[Change], begins_us: int, ends_us: int, queue: str) -> Iterator[TimedStep]:
     """Yield the connections of a scenario as steps without publishes: autoheal counts connections.
 
     Connections that had ended when the scenario begins are left out.
     """
-    found = [*_opened_and_closed(told, begins_us, queue)]
+    found = [*_opened_and_closed(changes, begins_us, queue)]
     closed = {verb.name for at_us, verb in found if at_us <= begins_us and isinstance(verb, verbs.Close)}
     for at_us, verb in found:
         name = verb.name if isinstance(verb, verbs.Close) else verb.connection
         if name not in closed and at_us <= ends_us:
-            yield Told(at_us, verb, ())
+            yield TimedStep(at_us, verb, ())
 
 
 def _opened_and_closed(
-    told: Sequence[Change], begins_us: int, queue: str
+    changes: Sequence[Change], begins_us: int, queue: str
 ) -> Iterator[tuple[int, verbs.Publish | verbs.Close]]:
     """Yield the opening and closing of connections; the connection opened last is closed first."""
     open_: dict[str, list[str]] = {}
     number = 0
-    for change in told:
+    for change in changes:
         here = open_.setdefault(change.node, [])
         at_us = max(change.at_us, begins_us)
         while len(here) < change.count:
@@ -83,14 +83,14 @@ def _opened_and_closed(
             yield at_us, verbs.Close(here.pop())
 
 
-def doubts(told: Sequence[Change], logged: bool, from_us: int, until_us: int) -> Iterator[Doubt]:
+def doubts(changes: Sequence[Change], logged: bool, from_us: int, until_us: int) -> Iterator[Doubt]:
     """Yield what is unknown about clients: whether there were any, and what they did.
 
     `logged` is True if the logs record connections.
     """
     if not logged:
         yield Doubt(kind="clients_untold", from_us=from_us, until_us=until_us)
-    elif connected(told, from_us, until_us):
+    elif connected(changes, from_us, until_us):
         yield Doubt(kind="clients", from_us=from_us, until_us=until_us)
 
 

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from hawb.engine.core import runs
 from hawb.engine.core.moment import Moment
 from hawb.engine.core.state import Queue
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.doubts import Doubt
-from hawb.incident.happening import Happening
-from hawb.incident.retold import Retold
+from hawb.incident.reconstruction import Reconstruction
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
@@ -39,60 +39,61 @@ class Look(NamedTuple):
     held: int
     of_ready: bool
     node: str | None
-    source: tuple[Happening, ...]
+    source: tuple[ClusterEvent, ...]
 
 
-def deepened(retold: Retold, found: Sequence[Happening]) -> Retold:
+def deepened(reconstructed: Reconstruction, found: Sequence[ClusterEvent]) -> Reconstruction:
     """Return the scenario with the publishes and deliveries that synchronisations and a later listing show.
 
     Raise ScenarioRefused if the scenario cannot be played.
     """
-    retold = _acknowledged(retold)
-    looks = [*_seen(retold, found), *_listed(retold)]
+    reconstructed = _acknowledged(reconstructed)
+    looks = [*_seen(reconstructed, found), *_listed(reconstructed)]
     if not looks:
-        return retold
-    run, doubts = Run(retold.scenario), []
-    rows: list[tuple[Step, tuple[Happening, ...]]] = []
-    for step, source in zip(retold.scenario.steps, retold.sources, strict=True):
+        return reconstructed
+    run, doubts = Run(reconstructed.scenario), []
+    rows: list[tuple[Step, tuple[ClusterEvent, ...]]] = []
+    for step, source in zip(reconstructed.scenario.steps, reconstructed.sources, strict=True):
         while looks and looks[0].at_s < (step.at or 0):
             look = looks.pop(0)
             for taken in _taken(run, max(look.at_s, run.reached_s), look):
                 run.apply(taken)
                 rows.append((taken, look.source))
-                at_us = retold.begins_us + round(look.at_s * MICROSECONDS)
+                at_us = reconstructed.begins_us + round(look.at_s * MICROSECONDS)
                 kind = "depth_seen" if look.source else "depth_listed"
                 doubts.append(Doubt(kind=kind, queue=look.queue, count=look.held, from_us=at_us))
         run.apply(step)
         rows.append((step, source))
-    scenario = replace(retold.scenario, steps=tuple(step for step, _ in rows))
-    return replace(retold, scenario=scenario, sources=tuple(source for _, source in rows),
-                   doubts=(*retold.doubts, *doubts))  # fmt: skip
+    scenario = replace(reconstructed.scenario, steps=tuple(step for step, _ in rows))
+    return replace(reconstructed, scenario=scenario, sources=tuple(source for _, source in rows),
+                   doubts=(*reconstructed.doubts, *doubts))  # fmt: skip
 
 
-def _acknowledged(retold: Retold) -> Retold:
+def _acknowledged(reconstructed: Reconstruction) -> Reconstruction:
     """Return the scenario without initial unacknowledged messages that clients must have acknowledged.
 
     The queue holds fewer messages in the end. No step can be derived from it, so these messages are taken to be ready.
     """
+    depths = reconstructed.depths
     queues = tuple(
-        replace(entry, unacknowledged=min(entry.unacknowledged, retold.depths.get(entry.queue, entry.unacknowledged)))
-        for entry in retold.scenario.queues
+        replace(entry, unacknowledged=min(entry.unacknowledged, depths.get(entry.queue, entry.unacknowledged)))
+        for entry in reconstructed.scenario.queues
     )
-    return replace(retold, scenario=replace(retold.scenario, queues=queues))
+    return replace(reconstructed, scenario=replace(reconstructed.scenario, queues=queues))
 
 
-def _seen(retold: Retold, found: Sequence[Happening]) -> Iterator[Look]:
+def _seen(reconstructed: Reconstruction, found: Sequence[ClusterEvent]) -> Iterator[Look]:
     """Yield the numbers that synchronisations log."""
     for one in found:
-        if one.kind == "synchronisation" and one.count is not None and one.at_us >= retold.begins_us:
-            at_s = round((one.at_us - retold.begins_us) / MICROSECONDS, 3) + JUST_AFTER_S
+        if one.kind == "synchronisation" and one.count is not None and one.at_us >= reconstructed.begins_us:
+            at_s = round((one.at_us - reconstructed.begins_us) / MICROSECONDS, 3) + JUST_AFTER_S
             yield Look(at_s, one.queue or "", one.count, True, one.node or "", (one,))
 
 
-def _listed(retold: Retold) -> Iterator[Look]:
+def _listed(reconstructed: Reconstruction) -> Iterator[Look]:
     """Yield the numbers of a later listing, just before the scenario ends."""
-    at_s = (retold.scenario.steps[-1].at or 0) - JUST_AFTER_S
-    for queue, count in retold.depths.items():
+    at_s = (reconstructed.scenario.steps[-1].at or 0) - JUST_AFTER_S
+    for queue, count in reconstructed.depths.items():
         yield Look(at_s, queue, count, False, None, ())
 
 

@@ -44,9 +44,9 @@ def rows(events: Sequence[Event]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def events_of(told: pa.Table) -> list[Event]:
+def events_of(table: pa.Table) -> list[Event]:
     """Return the events in rows of the table, as Spark passes them."""
-    at_us = told[AT].cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_pylist()
-    values = [told[name].to_pylist() for name in OF_FIELDS]
+    at_us = table[AT].cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_pylist()
+    values = [table[name].to_pylist() for name in OF_FIELDS]
     rows = (dict(zip(OF_FIELDS, row, strict=True)) for row in zip(*values, strict=True))
     return [Event(at_us=at, **row | {"nodes": tuple(row["nodes"] or ())}) for at, row in zip(at_us, rows, strict=True)]

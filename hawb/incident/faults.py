@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from hawb.incident import causes
+from hawb.incident.cluster_event import TOGETHER_US, ClusterEvent
 from hawb.incident.events import Event, queue_of
-from hawb.incident.happening import TOGETHER_US, Happening
-from hawb.incident.lives import Life
+from hawb.incident.node_runs import NodeRun
 from hawb.incident.reading import SEVERE
 
 Timed = tuple[int, Event]
@@ -29,7 +29,7 @@ BROKEN = (
     "queue_crashed", "coordinator_failed", "stream_failed", "member_not_started", "group_not_formed", "cookie_refused",
     "queue_unavailable", "operation_timed_out", "consumer_timed_out", "process_crashed",
 )  # fmt: skip
-"""Kinds of happenings that are faults of RabbitMQ, worst first."""
+"""Kinds of events that are faults of RabbitMQ, worst first."""
 WHY_BOOTS_FAIL = ("boot_failed", "boot_error", "boot_disagreed", "process_crashed")
 """Kinds of events that say why a boot failed."""
 AROUND_US = 30_000_000
@@ -47,19 +47,19 @@ ON_PURPOSE = ("normal", "shutdown", "killed", "noproc", "noconnection", "stopped
 """Exit reasons of processes that something else ended: their node, their leader, an operator."""
 
 
-def boot_failed(life: Life, told: Iterable[Timed]) -> Happening:
-    """Return the failed boot, with the most informative reason; `told` are messages about boots and crashes."""
-    until_us = life.until_us or life.seen_us
-    near = [(at_us, event) for at_us, event in told
-            if event.node == life.node and life.from_us - AROUND_US <= at_us <= until_us + TOGETHER_US]  # fmt: skip
+def boot_failed(run: NodeRun, logged: Iterable[Timed]) -> ClusterEvent:
+    """Return the failed boot, with the most informative reason; `logged` are messages about boots and crashes."""
+    until_us = run.until_us or run.seen_us
+    near = [(at_us, event) for at_us, event in logged
+            if event.node == run.node and run.from_us - AROUND_US <= at_us <= until_us + TOGETHER_US]  # fmt: skip
     marks = [*causes.MARKS]
     reasons = [reason for _, event in near if (reason := _why(event)) in causes.MARKS]
-    best = min(reasons, key=marks.index, default=life.last.reason)
+    best = min(reasons, key=marks.index, default=run.last.reason)
     about = [event for _, event in near if best and _same_cause(_why(event), best)]
     names = dict.fromkeys(name for event in about if event.kind != "process_crashed"
-                          for name in (event.peer or event.name, *event.nodes) if name and name != life.node)
-    events = tuple(dict.fromkeys((life.last, *about)))
-    return Happening(kind="boot_failed", at_us=until_us, node=life.node, reason=best, name=", ".join(names) or None,
+                          for name in (event.peer or event.name, *event.nodes) if name and name != run.node)
+    events = tuple(dict.fromkeys((run.last, *about)))
+    return ClusterEvent(kind="boot_failed", at_us=until_us, node=run.node, reason=best, name=", ".join(names) or None,
                      events=events)  # fmt: skip
 
 
@@ -71,7 +71,9 @@ def _same_cause(one: str | None, other: str) -> bool:
     return one == other or (one in causes.MARKS and causes.MARKS.get(other) == causes.MARKS[one or ""])
 
 
-def clusters_apart(alone: Iterable[Timed], joined: Iterable[Timed], failed: Sequence[Life]) -> Iterator[Happening]:
+def clusters_apart(
+    alone: Iterable[Timed], joined: Iterable[Timed], failed: Sequence[NodeRun]
+) -> Iterator[ClusterEvent]:
     """Yield nodes that formed a cluster of their own.
 
     `joined` are messages about nodes that later joined another one.
@@ -81,23 +83,23 @@ def clusters_apart(alone: Iterable[Timed], joined: Iterable[Timed], failed: Sequ
         for node in (event.node, event.peer):
             if node in last and last[node][0] <= at_us:
                 del last[node]
-    for life in failed:
-        if life.node in last and life.from_us <= last[life.node][0] <= (life.until_us or 0):
-            del last[life.node]
+    for run in failed:
+        if run.node in last and run.from_us <= last[run.node][0] <= (run.until_us or 0):
+            del last[run.node]
     if len(last) > 1:
-        told = sorted(last.values(), key=lambda one: one[0])
-        yield Happening(kind="clusters_apart", at_us=told[1][0], nodes=tuple(event.node for _, event in told),
-                        count=len(told), events=tuple(event for _, event in told))  # fmt: skip
+        booted = sorted(last.values(), key=lambda one: one[0])
+        yield ClusterEvent(kind="clusters_apart", at_us=booted[1][0], nodes=tuple(event.node for _, event in booted),
+                        count=len(booted), events=tuple(event for _, event in booted))  # fmt: skip
 
 
-def faults(told: Iterable[Timed], restarted: Sequence[Timed], failed: Sequence[Life]) -> Iterator[Happening]:
+def faults(logged: Iterable[Timed], restarted: Sequence[Timed], failed: Sequence[NodeRun]) -> Iterator[ClusterEvent]:
     """Yield the faults that single messages report, in order of time.
 
     `restarted` are messages about classic queues that RabbitMQ restarted or a mirror took over, which are reported and
     played separately; crashes within a failed boot belong to that boot.
     """
-    open_: list[Happening] = []
-    for at_us, event in told:
+    open_: list[ClusterEvent] = []
+    for at_us, event in logged:
         one = _fault(at_us, event)
         if one is None or _is_of_a_boot(one, failed) or _is_restarted(one, restarted):
             continue
@@ -111,7 +113,7 @@ def faults(told: Iterable[Timed], restarted: Sequence[Timed], failed: Sequence[L
     yield from open_
 
 
-def _fault(at_us: int, event: Event) -> Happening | None:
+def _fault(at_us: int, event: Event) -> ClusterEvent | None:
     """Return the fault in one message; None if the message only reports a consequence."""
     kind, node, name, count = event.kind, event.node, event.name, None
     if kind in ("stream_reader_ended", "child_ended", "application_ended") and _on_purpose(event.reason):
@@ -128,7 +130,7 @@ def _fault(at_us: int, event: Event) -> Happening | None:
         name = event.peer
     elif kind == "operation_timed_out":
         name, count = None, 1
-    return Happening(kind=kind, at_us=at_us, node=node, queue=queue_of(event), name=name, reason=event.reason,
+    return ClusterEvent(kind=kind, at_us=at_us, node=node, queue=queue_of(event), name=name, reason=event.reason,
                      nodes=event.nodes, count=count, events=(event,))  # fmt: skip
 
 
@@ -149,14 +151,14 @@ def _crash(event: Event) -> str:
     return "operation_timed_out" if timed_out and "rabbit_channel" in named else "process_crashed"
 
 
-def _is_of_a_boot(one: Happening, failed: Sequence[Life]) -> bool:
+def _is_of_a_boot(one: ClusterEvent, failed: Sequence[NodeRun]) -> bool:
     return one.kind in CRASHES | {"application_ended", "boot_error"} and any(
-        life.node == one.node and life.from_us - AROUND_US <= one.at_us <= (life.until_us or 0) + TOGETHER_US
-        for life in failed
+        run.node == one.node and run.from_us - AROUND_US <= one.at_us <= (run.until_us or 0) + TOGETHER_US
+        for run in failed
     )
 
 
-def _is_restarted(one: Happening, restarted: Sequence[Timed]) -> bool:
+def _is_restarted(one: ClusterEvent, restarted: Sequence[Timed]) -> bool:
     """Return True if RabbitMQ has restarted the crashed queue, or a mirror has taken over."""
     return one.kind in ("queue_crashed", "process_crashed") and any(
         abs(at_us - one.at_us) <= TOGETHER_US and (one.queue or queue_of(event)) == queue_of(event)
@@ -164,11 +166,11 @@ def _is_restarted(one: Happening, restarted: Sequence[Timed]) -> bool:
     )  # fmt: skip
 
 
-def _last_us(one: Happening) -> int:
+def _last_us(one: ClusterEvent) -> int:
     return one.until_us or one.at_us
 
 
-def _is_one(one: Happening, other: Happening) -> bool:
+def _is_one(one: ClusterEvent, other: ClusterEvent) -> bool:
     """Return True if two messages are about one fault: of one kind and object, or reports of one crash."""
     if one.node != other.node or other.at_us - _last_us(one) > TOGETHER_US:
         return False
@@ -178,15 +180,15 @@ def _is_one(one: Happening, other: Happening) -> bool:
     return {one.kind, other.kind} <= CRASHES and (None in (one.queue, other.queue) or one.queue == other.queue)
 
 
-def _both(one: Happening, other: Happening) -> Happening:
+def _both(one: ClusterEvent, other: ClusterEvent) -> ClusterEvent:
     """Return two messages about one fault as one, of the more severe kind and with the facts of both."""
     kinds = ("data_corrupt", "store_crashed", "coordinator_failed", "stream_failed", "queue_crashed")
     kind = next((kind for kind in kinds if kind in (one.kind, other.kind)), one.kind)
-    told = [each for each in (one, other) if each.kind == kind] + [one, other]
+    ordered = [each for each in (one, other) if each.kind == kind] + [one, other]
     return replace(
         one, kind=kind, until_us=other.at_us, queue=one.queue or other.queue,
-        name=next((each.name for each in told if each.name), None),
-        reason=next((each.reason for each in (*told, one) if each.reason in causes.MARKS), None)
-        or next((each.reason for each in told if each.reason), None),
+        name=next((each.name for each in ordered if each.name), None),
+        reason=next((each.reason for each in (*ordered, one) if each.reason in causes.MARKS), None)
+        or next((each.reason for each in ordered if each.reason), None),
         count=None if one.count is None else one.count + (other.count or 0), events=(*one.events, *other.events),
     )  # fmt: skip

@@ -129,8 +129,8 @@ def survival(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
 def lasting(distribution: Distribution, times_s: np.ndarray) -> np.ndarray:
     """Return the share of a distribution's durations that last longer than each of some times."""
     shape = math.log(distribution.shape or 1.0)
-    told = _parts(distribution.distribution, math.log(distribution.mean_s), shape, np.maximum(times_s, SHORTEST_S))
-    return np.exp(told[1])
+    parts = _parts(distribution.distribution, math.log(distribution.mean_s), shape, np.maximum(times_s, SHORTEST_S))
+    return np.exp(parts[1])
 
 
 # Likelihood
@@ -148,21 +148,21 @@ def _candidate(name: str, sample: Sample) -> Candidate:
     most, events = likelihood(peak), sample.events
     corrected = 2 * free + (2 * free * (free + 1) / (events - free - 1) if events > free + 1 else 0.0)
     shape = None if name == EXPONENTIAL else round(math.exp(peak[1]), 6)
-    told = Distribution(mean_s=math.exp(peak[0]), distribution=name, shape=shape)
-    return Candidate(told, most, corrected - 2 * most, _grid(likelihood, peak, curved, free, most))
+    distribution = Distribution(mean_s=math.exp(peak[0]), distribution=name, shape=shape)
+    return Candidate(distribution, most, corrected - 2 * most, _grid(likelihood, peak, curved, free, most))
 
 
 def log_likelihood(name: str, point: np.ndarray, sample: Sample) -> float:
     """Return the log-likelihood of a distribution with the logarithms (mean, shape)."""
     mean, shape = float(point[0]), float(point[1])
     density, tail = _parts(name, mean, shape, sample.lengths_s)
-    told = np.where(sample.ended, density, tail)[sample.fresh].sum()
+    total = np.where(sample.ended, density, tail)[sample.fresh].sum()
     cut = ~sample.fresh
     if cut.any():
-        told += (tail[cut & sample.ended] - mean).sum()
+        total += (tail[cut & sample.ended] - mean).sum()
         going_on = sample.lengths_s[cut & ~sample.ended]
-        told += (_log_left(name, mean, shape, going_on) - mean).sum()
-    return float(told)
+        total += (_log_left(name, mean, shape, going_on) - mean).sum()
+    return float(total)
 
 
 def _parts(name: str, mean: float, shape: float, times_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ for each cluster. Files that are given one by one belong to one cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from hawb.incident.asked import WHOLE, Asked
 from hawb.incident.files import LOG, Limits, log_files
 from hawb.incident.reading import FileReading, Reading, read_logs, together
 from hawb.incident.spans import Span, spans
+from hawb.incident.strangers import strangers, what
 from hawb.scenario.inputs import check_there
 
 if TYPE_CHECKING:
@@ -28,11 +29,16 @@ NAMED = "the files given"
 
 
 class Fleet(Struct, frozen=True):
-    """The spans of all clusters, the number of files read, and the files that could not be read to their end."""
+    """The spans of all clusters, and the number of files read.
+
+    `refused` are the files that could not be read to their end, each with the reason; `others` are the files that are
+    no logs of RabbitMQ, each with what it holds.
+    """
 
     spans: list[Span]
     files: int
     refused: list[tuple[str, str]]
+    others: Sequence[tuple[str, str]] = ()
 
 
 def clusters(paths: Iterable[Path]) -> dict[str, list[Path]]:
@@ -61,14 +67,16 @@ def read_fleet(
     """
     found: list[Span] = []
     refused: list[tuple[str, str]] = []
+    others: list[tuple[str, str]] = []
     count = 0
     for cluster, paths in files.items():
         reading = read_logs(paths, zone, limits=limits)
         found += spans(cluster, asked.of(reading))
         count += len(reading.files)
         refused += [(file.file, file.refused) for file in reading.files if file.refused]
+        others += [(file.file, what(file)) for file in strangers(reading) if not file.refused]
         watch(cluster)
-    return Fleet(found, count, refused)
+    return Fleet(found, count, refused, others)
 
 
 def spans_on(
@@ -84,27 +92,27 @@ def spans_on(
     from hawb import incident
     from hawb.incident.event_table import SPANS
 
-    told = [(str(path.absolute()), cluster) for cluster, paths in files.items() for path in paths]
+    placed = [(str(path.absolute()), cluster) for cluster, paths in files.items() for path in paths]
     rows = incident.register(spark).read.format("rabbitmq-logs").option("zone", zone)
     for name, value in structs.asdict(limits or Limits()).items():
         rows = rows.option(name, value)
-    events = rows.load([file for file, _ in told])
-    whose = spark.createDataFrame(told, "file string, cluster string")
+    events = rows.load([file for file, _ in placed])
+    whose = spark.createDataFrame(placed, "file string, cluster string")
     return events.join(sql.broadcast(whose), "file").groupBy("cluster").applyInArrow(
-        lambda told: of_rows(told, asked), SPANS.schema
+        lambda table: of_rows(table, asked), SPANS.schema
     )
 
 
-def of_rows(told: pa.Table, asked: Asked = WHOLE) -> pa.Table:
+def of_rows(table: pa.Table, asked: Asked = WHOLE) -> pa.Table:
     """Return the spans of one cluster from the rows of its events."""
     import pyarrow as pa
 
     from hawb.incident.event_table import SPANS, events_of
 
     by_file: dict[str, FileReading] = {}
-    for event in sorted(events_of(told), key=lambda event: (event.file, event.line)):
+    for event in sorted(events_of(table), key=lambda event: (event.file, event.line)):
         by_file.setdefault(event.file, FileReading(event.file)).events.append(event)
-    cluster = told["cluster"][0].as_py() if told.num_rows else ""
+    cluster = table["cluster"][0].as_py() if table.num_rows else ""
     reading: Reading = asked.of(together([*by_file.values()]))
     return pa.Table.from_pylist([to_builtins(span) for span in spans(cluster, reading)], schema=SPANS.arrow)
 

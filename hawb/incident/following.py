@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.compared import BY_CHANCE, Comparison, Pair, about, compared, is_followed, is_handover
 from hawb.incident.depths import deepened
 from hawb.incident.doubts import Doubt
-from hawb.incident.happening import Happening
 from hawb.incident.policies import otherwise, shows, supposed
-from hawb.incident.retold import Retold
+from hawb.incident.reconstruction import Reconstruction
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
 from hawb.scenario.outcome import outcome
@@ -49,31 +49,31 @@ DELAYS_S = (0.02, 0.5, 2.0)
 class Played(NamedTuple):
     """A story with what was seen taken where chance decides: played, its outcome, and what is compared."""
 
-    retold: Retold
+    reconstructed: Reconstruction
     run: Run
     outcome: dict[str, Any]
     comparison: Comparison
 
 
-def closest(tellings: Sequence[Retold], found: Sequence[Happening]) -> Played | None:
+def closest(candidates: Sequence[Reconstruction], found: Sequence[ClusterEvent]) -> Played | None:
     """Return the way to tell the scenario that comes closest to the logs, the first of equals; None if there is none.
 
     Raise ScenarioRefused if one cannot be played.
     """
     played: Played | None = None
-    for telling in tellings:
+    for candidate in candidates:
         if played is None or any(_misses(played)):
-            other = play(telling, found)
+            other = play(candidate, found)
             played = other if played is None else min(played, other, key=_misses)
     return played
 
 
-def play(retold: Retold, found: Sequence[Happening]) -> Played:
+def play(reconstructed: Reconstruction, found: Sequence[ClusterEvent]) -> Played:
     """Play a scenario with the seed that comes closest to the logs, and correct remaining random differences.
 
     Raise ScenarioRefused for a step that has no rules.
     """
-    played = _worked_out(_drawn(retold, found), found)
+    played = _worked_out(_drawn(reconstructed, found), found)
     tries: Counter[tuple[str, int]] = Counter()
     for _ in range(ROUNDS):
         steps = [*_handovers(played, found, tries)]
@@ -83,44 +83,44 @@ def play(retold: Retold, found: Sequence[Happening]) -> Played:
     return played
 
 
-def _drawn(telling: Retold, found: Sequence[Happening]) -> Played:
+def _drawn(candidate: Reconstruction, found: Sequence[ClusterEvent]) -> Played:
     """Play with the seed that comes closest, with as many messages as queues were seen to hold.
 
     With another seed queues may have held other messages.
     """
-    played = first = _played(deepened(telling, found), found)
+    played = first = _played(deepened(candidate, found), found)
     drained = any(event["event"] == "leadership_transferred" for event in played.outcome["events"])
     for seed in range(1, DRAWS_OF_DRAINED if drained else DRAWS):
         if not any(_misses(played)):
             break
-        played = min(played, _played(_seeded(first.retold, seed), found), key=_misses)
+        played = min(played, _played(_seeded(first.reconstructed, seed), found), key=_misses)
     if played is first:
         return played
-    return _played(deepened(_seeded(telling, played.retold.scenario.seed), found), found)
+    return _played(deepened(_seeded(candidate, played.reconstructed.scenario.seed), found), found)
 
 
-def _seeded(retold: Retold, seed: int) -> Retold:
-    return replace(retold, scenario=replace(retold.scenario, seed=seed))
+def _seeded(reconstructed: Reconstruction, seed: int) -> Reconstruction:
+    return replace(reconstructed, scenario=replace(reconstructed.scenario, seed=seed))
 
 
-def _worked_out(played: Played, found: Sequence[Happening]) -> Played:
+def _worked_out(played: Played, found: Sequence[ClusterEvent]) -> Played:
     """Return the scenario with the closest definitions for policies that are in no export, found one after the other.
 
     Each is judged by what was seen until the next one.
     """
-    places = [*supposed(played.retold)]
+    places = [*supposed(played.reconstructed)]
     for place, following in zip_longest(places, places[1:]):
-        until_us = inf if following is None else played.retold.sources[following][0].at_us
-        if shows(played.comparison, played.retold.sources[place][0]):
-            others = (_played(telling, found) for telling in otherwise(played.retold, place))
+        until_us = inf if following is None else played.reconstructed.sources[following][0].at_us
+        if shows(played.comparison, played.reconstructed.sources[place][0]):
+            others = (_played(candidate, found) for candidate in otherwise(played.reconstructed, place))
             played = min(chain([played], others), key=partial(_misses, until_us=until_us))
     return played
 
 
-def _played(retold: Retold, found: Sequence[Happening]) -> Played:
-    run = Run.of(retold.scenario)
-    told = outcome(run)
-    return Played(retold, run, told, compared(retold, found, told))
+def _played(reconstructed: Reconstruction, found: Sequence[ClusterEvent]) -> Played:
+    run = Run.of(reconstructed.scenario)
+    played = outcome(run)
+    return Played(reconstructed, run, played, compared(reconstructed, found, played))
 
 
 def _misses(played: Played, until_us: float = inf) -> tuple[int, int]:
@@ -130,50 +130,50 @@ def _misses(played: Played, until_us: float = inf) -> tuple[int, int]:
     return len(pairs) - elections, elections
 
 
-def _with(played: Played, steps: Sequence[tuple[Step, Happening | None]]) -> Retold:
+def _with(played: Played, steps: Sequence[tuple[Step, ClusterEvent | None]]) -> Reconstruction:
     """Return the scenario with further steps, each with the event it follows, and without those that were refused."""
-    retold, refused = played.retold, {error["step"] for error in played.outcome["errors"]}
-    told = zip(retold.scenario.steps, retold.sources, strict=True)
-    rows = [row for place, row in enumerate(told) if not (place in refused and is_handover(retold, place))]
+    reconstructed, refused = played.reconstructed, {error["step"] for error in played.outcome["errors"]}
+    pairs = zip(reconstructed.scenario.steps, reconstructed.sources, strict=True)
+    rows = [row for place, row in enumerate(pairs) if not (place in refused and is_handover(reconstructed, place))]
     rows += [(step, (one,) if one else ()) for step, one in steps]
     rows.sort(key=lambda row: row[0].at or 0)
     chances = [Doubt(kind="chance", queue=step.verb.queue, node=step.verb.node,
-                     from_us=retold.begins_us + round((step.at or 0) * MICROSECONDS))
+                     from_us=reconstructed.begins_us + round((step.at or 0) * MICROSECONDS))
                for step, source in rows if isinstance(step.verb, TransferLeadership)
                and all(one.kind == "leader_elected" for one in source)]  # fmt: skip
     return replace(
-        retold, scenario=replace(retold.scenario, steps=tuple(step for step, _ in rows)),
+        reconstructed, scenario=replace(reconstructed.scenario, steps=tuple(step for step, _ in rows)),
         sources=tuple(source for _, source in rows),
-        doubts=(*(doubt for doubt in retold.doubts if doubt.kind != "chance"), *chances),
+        doubts=(*(doubt for doubt in reconstructed.doubts if doubt.kind != "chance"), *chances),
     )  # fmt: skip
 
 
 def _handovers(
-    played: Played, found: Sequence[Happening], tries: Counter[tuple[str, int]]
-) -> Iterator[tuple[Step, Happening | None]]:
+    played: Played, found: Sequence[ClusterEvent], tries: Counter[tuple[str, int]]
+) -> Iterator[tuple[Step, ClusterEvent | None]]:
     """Yield for each queue a transfer of leadership after the first election with another result than seen."""
-    retold, done = played.retold, set()
+    reconstructed, done = played.reconstructed, set()
     for pair in played.comparison.pairs:
         queue = about(pair) or ""
         if pair.kind not in BY_CHANCE or queue in done or not _differs(played, pair):
             continue
-        leader = pair.seen.node if pair.seen else _leader(retold, found, queue, pair.at_us)
+        leader = pair.seen.node if pair.seen else _leader(reconstructed, found, queue, pair.at_us)
         key = queue, pair.at_us // MICROSECONDS
         if leader is None or tries[key] == len(DELAYS_S):
             continue
         done.add(queue)
-        at_s = max((pair.at_us - retold.begins_us) / MICROSECONDS, pair.expected["t"] if pair.expected else 0.0)
+        at_s = max((pair.at_us - reconstructed.begins_us) / MICROSECONDS, pair.expected["t"] if pair.expected else 0.0)
         yield Step(TransferLeadership(queue, leader), round(at_s + DELAYS_S[tries[key]], 3)), pair.seen
         tries[key] += 1
 
 
 def _differs(played: Played, pair: Pair) -> bool:
     """Return True if an election is still to be followed."""
-    return pair.verdict != "equal" and not is_followed(played.retold, played.outcome, pair)
+    return pair.verdict != "equal" and not is_followed(played.reconstructed, played.outcome, pair)
 
 
-def _leader(retold: Retold, found: Sequence[Happening], queue: str, at_us: int) -> str | None:
+def _leader(reconstructed: Reconstruction, found: Sequence[ClusterEvent], queue: str, at_us: int) -> str | None:
     """Return the leader of a queue before a time, as the logs show."""
     seen = [one.node for one in found if one.kind == "leader_elected" and one.queue == queue and one.at_us < at_us]
-    stood = [entry.leader for entry in retold.scenario.queues if entry.queue == queue]
+    stood = [entry.leader for entry in reconstructed.scenario.queues if entry.queue == queue]
     return next(reversed([*stood, *seen]), None)

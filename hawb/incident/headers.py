@@ -87,11 +87,11 @@ def without_year(text: str, last: datetime) -> datetime | None:
     return None
 
 
-def micros_since_1970(told: Any) -> int | None:
+def micros_since_1970(value: Any) -> int | None:
     """Return a number of seconds since 1970, or of a unit that its digits show, in microseconds; None if it is none."""
-    if isinstance(told, str) and told.isdecimal() and DIGITS - 7 <= len(told) <= DIGITS + 4:
-        told = int(told)
-    if isinstance(told, bool) or not isinstance(told, int | float):
+    if isinstance(value, str) and value.isdecimal() and DIGITS - 7 <= len(value) <= DIGITS + 4:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    more = DIGITS - len(str(int(abs(told))))
-    return round(told * 10**more) if more >= 0 else int(told) // 10**-more
+    more = DIGITS - len(str(int(abs(value))))
+    return round(value * 10**more) if more >= 0 else int(value) // 10**-more

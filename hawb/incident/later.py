@@ -12,7 +12,7 @@ from typing import Any
 
 from hawb.incident.before import Before, Exports
 from hawb.incident.doubts import Doubt
-from hawb.incident.teller import Told
+from hawb.incident.step_context import TimedStep
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import verbs
 from hawb.scenario.forms import Verb
@@ -21,20 +21,20 @@ BETWEEN_US = 100_000
 """Assumed time between these steps."""
 
 
-def told_later(later: Exports, before: Before, told: Sequence[Told], ends_us: int) -> list[Told]:
+def later_steps(later: Exports, before: Before, timed: Sequence[TimedStep], ends_us: int) -> list[TimedStep]:
     """Return the steps from the initial queues and policies, and the other steps, to those of the later exports.
 
     They follow one another: a group accepts no member change while another is under way.
     """
-    steps = [*_policies(later, before, told)] if later.defined else []
+    steps = [*_policies(later, before, timed)] if later.defined else []
     if later.placed:
-        steps += _queues(later.placed, before, told)
-    return [Told(ends_us + place * BETWEEN_US, step, ()) for place, step in enumerate(steps)]
+        steps += _queues(later.placed, before, timed)
+    return [TimedStep(ends_us + place * BETWEEN_US, step, ()) for place, step in enumerate(steps)]
 
 
-def doubts(told: Sequence[Told]) -> Iterator[Doubt]:
+def doubts(steps: Sequence[TimedStep]) -> Iterator[Doubt]:
     """Yield the assumptions of these steps: that they happened just then."""
-    for step in told:
+    for step in steps:
         match step.verb:
             case verbs.Declare(queue=queue):
                 yield Doubt(kind="declared_meanwhile", queue=queue, from_us=step.at_us)
@@ -48,7 +48,7 @@ def doubts(told: Sequence[Told]) -> Iterator[Doubt]:
                 yield Doubt(kind="policy_cleared", name=name, from_us=step.at_us)
 
 
-def _policies(later: Exports, before: Before, told: Sequence[Told]) -> Iterator[Verb]:
+def _policies(later: Exports, before: Before, steps: Sequence[TimedStep]) -> Iterator[Verb]:
     """Yield policies that were set or cleared, except those left by an upgrade that the release would refuse."""
     refused = {doubt.name for doubt in before.doubts if doubt.kind == "policy_refused"}
     for kind, policies, sets, clears in (
@@ -56,16 +56,16 @@ def _policies(later: Exports, before: Before, told: Sequence[Told]) -> Iterator[
         ("operator_policies", before.operator_policies, verbs.SetOperatorPolicy, verbs.ClearOperatorPolicy),
     ):
         known = {(step.name, step.vhost): step for step in (sets(**policy) for policy in policies)}
-        known |= {(step.verb.name, step.verb.vhost): step.verb for step in told if isinstance(step.verb, sets)}
+        known |= {(step.verb.name, step.verb.vhost): step.verb for step in steps if isinstance(step.verb, sets)}
         kept = {(step.name, step.vhost): step for step in (sets(**policy) for policy in later.document[kind])}
         yield from (clears(*policy) for policy in known if policy not in kept)
         yield from (step for policy, step in kept.items() if known.get(policy) != step and step.name not in refused)
 
 
-def _queues(placed: Sequence[dict[str, Any]], before: Before, told: Sequence[Told]) -> Iterator[Verb]:
+def _queues(placed: Sequence[dict[str, Any]], before: Before, steps: Sequence[TimedStep]) -> Iterator[Verb]:
     known = {entry["queue"] for entry in before.queues}
     anew: set[str] = set()
-    for step in told:
+    for step in steps:
         if isinstance(step.verb, verbs.Declare):
             known.add(step.verb.queue)
             anew.add(step.verb.queue)
@@ -81,18 +81,18 @@ def _queues(placed: Sequence[dict[str, Any]], before: Before, told: Sequence[Tol
         )  # fmt: skip
     for entry in before.queues:
         if entry["queue"] in known & listed.keys() - anew:
-            yield from _members(entry, listed[entry["queue"]], told, before.cluster["version"])
+            yield from _members(entry, listed[entry["queue"]], steps, before.cluster["version"])
 
 
 def _members(
-    before: dict[str, Any], listed: dict[str, Any], told: Sequence[Told], version: str
+    before: dict[str, Any], listed: dict[str, Any], steps: Sequence[TimedStep], version: str
 ) -> Iterator[Verb]:  # fmt: skip
     """Yield changes of a quorum queue's members, which releases before 3.11 do not log.
 
     Members on forgotten nodes were removed with them if the release shrinks queues then.
     """
     queue, members = before["queue"], {*before.get("members", ())}
-    for step in told:
+    for step in steps:
         match step.verb:
             case verbs.AddMember(queue=name, node=node) if name == queue:
                 members.add(node)

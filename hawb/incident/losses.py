@@ -22,8 +22,8 @@ from hawb.engine.core import runs
 from hawb.engine.core.runs import Runs
 from hawb.incident.connected import Change, connected
 from hawb.incident.doubts import OF_THE_BEGINNING
-from hawb.incident.lives import Life
-from hawb.incident.retold import EARLIER_US, Retold
+from hawb.incident.node_runs import NodeRun
+from hawb.incident.reconstruction import EARLIER_US, Reconstruction
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
@@ -104,52 +104,53 @@ class Tried(Struct, frozen=True):
 
 
 def losses(
-    retold: Retold, told: dict[str, Any], clients: Sequence[Change], lives: Sequence[Life], logged: bool,
-    listed_us: int | None = None,
+    reconstructed: Reconstruction, played: dict[str, Any], clients: Sequence[Change], node_runs: Sequence[NodeRun],
+    logged: bool, listed_us: int | None = None,
 ) -> tuple[QueueLosses, ...]:
     """Return the losses by queue.
 
-    `told` is the outcome of the scenario, `logged` says whether the logs record connections, and `listed_us` is when
+    `played` is the outcome of the scenario, `logged` says whether the logs record connections, and `listed_us` is when
     the listing was made; None stands for any time before.
     """
-    listed = not any(doubt.kind in OF_THE_BEGINNING for doubt in retold.doubts)
+    listed = not any(doubt.kind in OF_THE_BEGINNING for doubt in reconstructed.doubts)
     certain: dict[str, list[Certain]] = {}
     possible: dict[str, list[Possible]] = {}
-    for loss in told["losses"]:
-        at_us, root_us = _moment(retold, told, loss["event"]), _moment(retold, told, _root(told, loss["event"]))
+    for loss in played["losses"]:
+        at_us = _moment(reconstructed, played, loss["event"])
+        root_us = _moment(reconstructed, played, _root(played, loss["event"]))
         count = sum(last - first + 1 for first, last in loss["ids"])
         if listed and logged and not connected(clients, listed_us or 0, root_us):
             numbers = tuple((first, last) for first, last in loss["ids"])
             certain.setdefault(loss["queue"], []).append(Certain(count, loss["cause"], at_us, loss["event"], numbers))
         else:
-            span = Possible(loss["cause"], retold.begins_us, root_us, at_us, listed=count)
+            span = Possible(loss["cause"], reconstructed.begins_us, root_us, at_us, listed=count)
             possible.setdefault(loss["queue"], []).append(span)
-    if not listed or not logged or connected(clients, listed_us or 0, retold.ends_us):
-        dangers = [*_endangered(retold, told, False), *_endangered(retold, told, True)]
-        for queue, danger in [*dangers, *(_worst(retold) if not listed else ())]:
+    if not listed or not logged or connected(clients, listed_us or 0, reconstructed.ends_us):
+        dangers = [*_endangered(reconstructed, played, False), *_endangered(reconstructed, played, True)]
+        for queue, danger in [*dangers, *(_worst(reconstructed) if not listed else ())]:
             possible.setdefault(queue, []).append(danger)
-        for queue in _queues(told):
-            possible.setdefault(queue, []).extend(_in_flight(retold, clients, lives))
+        for queue in _queues(played):
+            possible.setdefault(queue, []).extend(_in_flight(reconstructed, clients, node_runs))
     return tuple(
         QueueLosses(queue, tuple(certain.get(queue, ())), tuple(possible.get(queue, ())),
-                    told["queues"].get(queue, {}).get("messages", 0) if listed else None)
-        for queue in _queues(told)
+                    played["queues"].get(queue, {}).get("messages", 0) if listed else None)
+        for queue in _queues(played)
     )  # fmt: skip
 
 
-def _queues(told: dict[str, Any]) -> list[str]:
+def _queues(played: dict[str, Any]) -> list[str]:
     """Return all queues that the scenario ever had."""
-    return sorted({*told["queues"], *told["queues_elsewhere"], *told["deleted"], *told["ledger"]})
+    return sorted({*played["queues"], *played["queues_elsewhere"], *played["deleted"], *played["ledger"]})
 
 
-def _moment(retold: Retold, told: dict[str, Any], place: int) -> int:
+def _moment(reconstructed: Reconstruction, played: dict[str, Any], place: int) -> int:
     """Return the time of an event of the outcome by the reference clock."""
-    return retold.begins_us + round(told["events"][place]["t"] * MICROSECONDS)
+    return reconstructed.begins_us + round(played["events"][place]["t"] * MICROSECONDS)
 
 
-def _root(told: dict[str, Any], place: int) -> int:
+def _root(played: dict[str, Any], place: int) -> int:
     """Return the first of the events that led to one."""
-    while (because := told["events"][place]["because"]) is not None:
+    while (because := played["events"][place]["because"]) is not None:
         place = because
     return place
 
@@ -157,20 +158,23 @@ def _root(told: dict[str, Any], place: int) -> int:
 # Messages that are tried
 
 
-def _endangered(retold: Retold, told: dict[str, Any], transient: bool) -> Iterator[tuple[str, Possible]]:
+def _endangered(
+    reconstructed: Reconstruction, played: dict[str, Any], transient: bool
+) -> Iterator[tuple[str, Possible]]:
     """Yield (queue, danger) for messages that clients may have published.
 
     A danger lasts from the last time at which a message was safe to the next one, for each cause and time of a loss. It
     includes the messages of the listing if it includes the first one tried.
     """
-    ordered = sorted(_tried(retold, tried(retold, told, transient)), key=lambda one: (one.queue, one.at_us))
+    messages = _tried(reconstructed, tried(reconstructed, played, transient))
+    ordered = sorted(messages, key=lambda one: (one.queue, one.at_us))
     for queue, group in groupby(ordered, key=lambda one: one.queue):
         of_queue = list(group)
         lost = [one for one in of_queue if one.lost_us is not None]
         for (lost_us, cause), some in _grouped(lost):
             nodes, only = {one.node for one in some}, "transient" if transient else ""
             first, last = min(one.at_us for one in some), max(one.at_us for one in some)
-            before = max((one.at_us for one in of_queue if one.at_us < first), default=retold.begins_us)
+            before = max((one.at_us for one in of_queue if one.at_us < first), default=reconstructed.begins_us)
             after = min((one.at_us for one in of_queue if one.at_us > last), default=lost_us)
             everywhere = nodes >= {one.node for one in of_queue if first <= one.at_us <= last}
             where = () if everywhere else tuple(sorted(nodes))
@@ -183,27 +187,28 @@ def _grouped(lost: Iterable[Tried]) -> Iterator[tuple[tuple[int, str], list[Trie
 
 
 def tried(
-    retold: Retold, told: dict[str, Any], transient: bool = False, most: int = MOST_MOMENTS
+    reconstructed: Reconstruction, played: dict[str, Any], transient: bool = False, most: int = MOST_MOMENTS
 ) -> Run | None:
     """Play the scenario again with a message of each queue published at each node after each event.
 
     `most` limits the number of times. Return None if it cannot be played so. Transient messages are published to
     classic queues only.
     """
-    grouped = {name for name, queue in (told["queues"] | told["queues_elsewhere"]).items() if "members" in queue}
-    nodes = list(told["nodes"])
-    queues = tuple(name for name in _queues(told) if not (transient and name in grouped))
+    queues_everywhere = played["queues"] | played["queues_elsewhere"]
+    grouped = {name for name, queue in queues_everywhere.items() if "members" in queue}
+    nodes = list(played["nodes"])
+    queues = tuple(name for name in _queues(played) if not (transient and name in grouped))
     verb = verbs.Publish(queues=queues, count=1, persistent=not transient, connection=CONNECTION) if queues else None
-    moments = _moments(retold, told, most) if verb else []
-    steps = [Step(replace(verb, node=node), at_s) for at_s in moments for node in nodes]
-    played = sorted([*retold.scenario.steps, *steps], key=lambda step: step.at or 0)
+    moments = _moments(reconstructed, played, most) if verb else []
+    publishes = [Step(replace(verb, node=node), at_s) for at_s in moments for node in nodes]
+    steps = sorted([*reconstructed.scenario.steps, *publishes], key=lambda step: step.at or 0)
     try:
-        return Run.of(replace(retold.scenario, steps=tuple(played), seed=told["seed"]))
+        return Run.of(replace(reconstructed.scenario, steps=tuple(steps), seed=played["seed"]))
     except ScenarioRefused:
         return None
 
 
-def _tried(retold: Retold, run: Run | None) -> Iterator[Tried]:
+def _tried(reconstructed: Reconstruction, run: Run | None) -> Iterator[Tried]:
     """Yield what happened to the messages that were tried."""
     if run is None:
         return
@@ -214,47 +219,50 @@ def _tried(retold: Retold, run: Run | None) -> Iterator[Tried]:
     lost: dict[str, list[tuple[Runs, int, str]]] = {}
     for loss in again["losses"]:
         numbers = runs.normal((first, last) for first, last in loss["ids"])
-        lost.setdefault(loss["queue"], []).append((numbers, _moment(retold, again, loss["event"]), loss["cause"]))
+        lost_us = _moment(reconstructed, again, loss["event"])
+        lost.setdefault(loss["queue"], []).append((numbers, lost_us, loss["cause"]))
     for queue, numbers in apart(again):
-        lost.setdefault(queue, []).append((numbers, retold.ends_us, APART))
+        lost.setdefault(queue, []).append((numbers, reconstructed.ends_us, APART))
     for event in again["events"]:
         if event["event"] != "messages_published" or event["step"] not in where:
             continue
-        at_us = retold.begins_us + round(event["t"] * MICROSECONDS)
+        at_us = reconstructed.begins_us + round(event["t"] * MICROSECONDS)
         for number in (number for first, last in event["detail"]["ids"] for number in range(first, last + 1)):
             gone = next(((lost_us, cause) for numbers, lost_us, cause in lost.get(event["queue"], ())
                          if runs.contains(numbers, number)), (None, ""))  # fmt: skip
             yield Tried(event["queue"], at_us, where[event["step"]], *gone)
 
 
-def apart(told: dict[str, Any]) -> Iterator[tuple[str, Runs]]:
+def apart(played: dict[str, Any]) -> Iterator[tuple[str, Runs]]:
     """Yield (queue, numbers) of messages that some of a queue's masters lack.
 
     A queue has several masters if partitions have one each in the end.
     """
-    for name, queue in told["queues"].items():
+    for name, queue in played["queues"].items():
         views = [view for view in queue.get("views", ()) if view["state"] == "running" and view.get("master")]
         if len({view["master"] for view in views}) > 1:
             held = [runs.normal((first, last) for first, last in view["ids"]) for view in views]
             yield name, runs.minus(reduce(runs.union, held), reduce(runs.common, held))
 
 
-def _worst(retold: Retold) -> Iterator[tuple[str, Possible]]:
+def _worst(reconstructed: Reconstruction) -> Iterator[tuple[str, Possible]]:
     """Yield (queue, danger) for messages that queues may have held at the beginning, with no mirror synchronised.
 
     This is the worst case where nothing shows the initial state.
     """
     queues = tuple(replace(entry, messages=max(1, entry.messages), synchronised_mirrors=())
-                   for entry in retold.scenario.queues)  # fmt: skip
-    told = outcome(Run.of(replace(retold.scenario, queues=queues)))
-    for loss in told["losses"]:
-        root_us = _moment(retold, told, _root(told, loss["event"]))
-        yield loss["queue"], Possible(loss["cause"], retold.begins_us, root_us, _moment(retold, told, loss["event"]))
+                   for entry in reconstructed.scenario.queues)  # fmt: skip
+    played = outcome(Run.of(replace(reconstructed.scenario, queues=queues)))
+    for loss in played["losses"]:
+        root_us = _moment(reconstructed, played, _root(played, loss["event"]))
+        lost_us = _moment(reconstructed, played, loss["event"])
+        yield loss["queue"], Possible(loss["cause"], reconstructed.begins_us, root_us, lost_us)
 
 
-def _moments(retold: Retold, told: dict[str, Any], most: int) -> list[float]:
+def _moments(reconstructed: Reconstruction, played: dict[str, Any], most: int) -> list[float]:
     """Return the times of tried messages, in seconds: between any two events, and at both ends of long gaps."""
-    happens = sorted({0.0, *(step.at or 0.0 for step in retold.scenario.steps), *(one["t"] for one in told["events"])})
+    step_times = (step.at or 0.0 for step in reconstructed.scenario.steps)
+    happens = sorted({0.0, *step_times, *(one["t"] for one in played["events"])})
     gaps = [(begin, end) for begin, end in pairwise(happens) if end - begin >= SHORT_S]
     found = [(end - begin, at_s) for begin, end in gaps for at_s in _within(begin, end)]
     longest = sorted(found, reverse=True)[:most]
@@ -266,11 +274,13 @@ def _within(begin: float, end: float) -> tuple[float, ...]:
     return (middle,) if end - begin < LONG_S else (begin + SHORT_S, middle, end - CLOSE_S)
 
 
-def _in_flight(retold: Retold, clients: Sequence[Change], lives: Sequence[Life]) -> Iterator[Possible]:
+def _in_flight(
+    reconstructed: Reconstruction, clients: Sequence[Change], node_runs: Sequence[NodeRun]
+) -> Iterator[Possible]:
     """Yield messages in delivery with automatic acknowledgement when a node with client connections went down."""
-    for life in lives:
-        until_us = life.until_us or 0
-        if until_us >= retold.begins_us and connected([one for one in clients if one.node == life.node],
+    for run in node_runs:
+        until_us = run.until_us or 0
+        if until_us >= reconstructed.begins_us and connected([one for one in clients if one.node == run.node],
                                                       until_us - EARLIER_US, until_us):  # fmt: skip
-            yield Possible("auto_ack_in_flight", until_us - EARLIER_US, until_us, until_us, (life.node,),
+            yield Possible("auto_ack_in_flight", until_us - EARLIER_US, until_us, until_us, (run.node,),
                            only="auto_ack")  # fmt: skip

@@ -49,14 +49,14 @@ def write(
     for number in range(clusters):
         place = folder / f"cluster-{number:04}"
         place.mkdir(parents=True)
-        for node, told in enumerate(_Cluster(environment, nodes, days, seed, number, before_days).play()):
-            (place / f"{_called(node)}.log").write_text("".join(_lines(told)), encoding="utf-8")
+        for node, lines in enumerate(_Cluster(environment, nodes, days, seed, number, before_days).play()):
+            (place / f"{_called(node)}.log").write_text("".join(_lines(lines)), encoding="utf-8")
 
 
-def _lines(told: list[tuple[int, str]]) -> Iterator[str]:
+def _lines(messages: list[tuple[int, str]]) -> Iterator[str]:
     """Yield messages as lines. Lines of one time belong to one message, so each message has its own time."""
     last_us = -1
-    for at_us, said in told:
+    for at_us, said in messages:
         last_us = max(at_us, last_us + 1)
         yield from (f"{_time(last_us)} [info] <0.229.0> {line}\n" for line in said.split("\n"))
 
@@ -84,7 +84,7 @@ class _Cluster:
         self.history = histories.history(environment, nodes, seed, number, self.end_us)
         self.random = Random(f"{seed} {number}")
         self.runs, self.empty = [True] * nodes, [False] * nodes
-        self.told: list[list[tuple[int, str]]] = [[] for _ in range(nodes)]
+        self.logged: list[list[tuple[int, str]]] = [[] for _ in range(nodes)]
         self.cut: set[int] = set()
         self.missing: set[int] = set()
         self.due: list[tuple[int, int, Callable[..., None], tuple]] = []
@@ -105,7 +105,7 @@ class _Cluster:
             at_us, _, what, given = heapq.heappop(self.due)
             if at_us < self.end_us:
                 what(at_us, *given)
-        return [sorted(lines, key=lambda line: line[0]) for lines in self.told]
+        return [sorted(lines, key=lambda line: line[0]) for lines in self.logged]
 
     def then(self, at_us: int, what: Callable[..., None], *given: object) -> None:
         """Schedule something."""
@@ -115,7 +115,7 @@ class _Cluster:
     def say(self, node: int, at_us: int, *said: str) -> None:
         """Log messages of a node, once the logs have begun."""
         if at_us >= self.begin_us:
-            self.told[node] += [(at_us - self.begin_us, one) for one in said]
+            self.logged[node] += [(at_us - self.begin_us, one) for one in said]
 
     def seers(self, node: int) -> Iterator[int]:
         """Yield the running nodes that reach another node."""
@@ -165,7 +165,7 @@ class _Cluster:
         if self.runs[node]:
             return
         self.say(node, at_us, f"{BOOTS}{_called(node)}")
-        if self.empty[node] or (not self.begin_us and not self.told[node][2:]):
+        if self.empty[node] or (not self.begin_us and not self.logged[node][2:]):
             self.say(node, at_us + 10, "DB: virgin node -> run peer discovery")
         self.runs[node], self.empty[node] = True, False
         done_us = at_us + BOOT_US

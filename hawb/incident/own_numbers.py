@@ -43,12 +43,12 @@ def own_numbers(rates: Rates, title: str, draws: int = DRAWS, seed: int = SEED) 
     ]  # fmt: skip
     return read_numbers({
         "numbers": title, "environment": best, "draws": drawn if best else [],
-        "sources": {f"environment.{path}": f"measured: {told}" for path, told in _sources(rates)},
+        "sources": {f"environment.{path}": f"measured: {source}" for path, source in _sources(rates)},
     })  # fmt: skip
 
 
 def _shares(rates: Rates) -> dict[str, Sequence[float]]:
-    return {kind: rates.shares[kind].told() for kind in FAILING if rates.shares[kind].known}
+    return {kind: rates.shares[kind].observed() for kind in FAILING if rates.shares[kind].known}
 
 
 def _environment(rates: Rates, fitted: dict[str, Distribution], shares: dict[str, Sequence[float]]) -> dict[str, Any]:
@@ -79,8 +79,8 @@ def _environment(rates: Rates, fitted: dict[str, Distribution], shares: dict[str
 
 def _distribution(one: Distribution, times: float = 1) -> dict[str, Any]:
     """Return a distribution as plain values."""
-    told = {"mean_s": _within(one.mean_s * times), "distribution": one.distribution}
-    return told if one.shape is None else told | {"shape": _within(one.shape, LARGEST_SHAPE)}
+    values = {"mean_s": _within(one.mean_s * times), "distribution": one.distribution}
+    return values if one.shape is None else values | {"shape": _within(one.shape, LARGEST_SHAPE)}
 
 
 def _within(value: float, most: float = LONGEST_S) -> float:
@@ -113,11 +113,11 @@ def _sources(rates: Rates) -> Iterator[tuple[str, str]]:
             crashed = shares.power_off + shares.killed
             for name, some, of in zip(SHARES, (shares.stopped, shares.power_off, shares.disk_lost),
                                       (shares.known, shares.known, crashed), strict=True):  # fmt: skip
-                yield f"{part}.{name}", f"{some} of {of}{_not_stops(name)}, 95 % {_shares_told(some, of)}"
+                yield f"{part}.{name}", f"{some} of {of}{_not_stops(name)}, 95 % {_share_interval(some, of)}"
     for kind, path in (("time_to_partition", "partitions.every"), ("partition", "partitions.lasts")):
         if path.split(".")[1] in best.get("partitions", {}):
-            told = _days(rates.fits[kind]) if kind == "time_to_partition" else _seconds(rates.fits[kind])
-            yield path, f"{_count(rates.fits[kind])} partitions, mean {told}"
+            source = _days(rates.fits[kind]) if kind == "time_to_partition" else _seconds(rates.fits[kind])
+            yield path, f"{_count(rates.fits[kind])} partitions, mean {source}"
     if "rolling_upgrades" in best:
         turns = rates.fits["time_to_rolling_restart"]
         yield "rolling_upgrades.every_days", f"{_count(turns)} rolling restarts, mean {_days(turns)}"
@@ -140,7 +140,7 @@ def _not_stops(name: str) -> str:
     return " that were no stops" if name == "disk_loss_share" else ""
 
 
-def _shares_told(some: int, of: int) -> str:
+def _share_interval(some: int, of: int) -> str:
     low, high = share_interval(some, of)
     return f"{low:.2g} to {high:.2g}"
 

@@ -15,74 +15,74 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.compared import Comparison
 from hawb.incident.doubts import Doubt
-from hawb.incident.happening import Happening
-from hawb.incident.retold import Retold
+from hawb.incident.reconstruction import Reconstruction
 from hawb.scenario.verbs import SetPolicy
 
 SHOWN = frozenset({"mirror_added", "mirror_dropped", "mirror_promoted", "mirrors_stopped"})
-"""Kinds of happenings that follow from a policy's mirroring settings."""
+"""Kinds of events that follow from a policy's mirroring settings."""
 AS_EXPORTED, WORKED_OUT = "policy_as_exported", "policy_worked_out"
 PROMOTES = ("ha-promote-on-shutdown", "ha-promote-on-failure")
 """Keys that decide if an unsynchronised mirror is promoted."""
 Definition = dict[str, Any]
 
 
-def supposed(retold: Retold) -> Iterator[int]:
+def supposed(reconstructed: Reconstruction) -> Iterator[int]:
     """Yield the places of steps that set a policy whose definition no export holds."""
-    moments = {(doubt.name, doubt.from_us) for doubt in retold.doubts if doubt.kind in (AS_EXPORTED, WORKED_OUT)}
-    for place, source in enumerate(retold.sources):
-        if isinstance(retold.scenario.steps[place].verb, SetPolicy) and any(
+    moments = {(doubt.name, doubt.from_us) for doubt in reconstructed.doubts if doubt.kind in (AS_EXPORTED, WORKED_OUT)}
+    for place, source in enumerate(reconstructed.sources):
+        if isinstance(reconstructed.scenario.steps[place].verb, SetPolicy) and any(
             one.kind == "policy_set" and (one.name, one.at_us) in moments for one in source
         ):
             yield place
 
 
-def shows(comparison: Comparison, since: Happening) -> bool:
+def shows(comparison: Comparison, since: ClusterEvent) -> bool:
     """Return True if mirrors came, went or were promoted unexpectedly after a policy was set."""
     return any(pair.kind in SHOWN and pair.at_us >= since.at_us for pair in comparison.apart)
 
 
-def otherwise(retold: Retold, place: int) -> Iterator[Retold]:
+def otherwise(reconstructed: Reconstruction, place: int) -> Iterator[Reconstruction]:
     """Yield the scenario with other definitions for the policy that a step sets.
 
     These are the known ones of its name, and other numbers of mirrors, each with both answers about promotion of
     unsynchronised mirrors.
     """
-    for definition in _known(retold, place):
+    for definition in _known(reconstructed, place):
         bare = {key: value for key, value in definition.items() if key != "ha-params"}
-        for mirrored in (definition, *(bare | mode for mode in _modes(len(retold.scenario.cluster.nodes)))):
+        for mirrored in (definition, *(bare | mode for mode in _modes(len(reconstructed.scenario.cluster.nodes)))):
             for answers in product(*(((key, "when-synced"), (key, "always")) for key in PROMOTES)):
-                yield saying(retold, place, mirrored | dict(answers))
+                yield saying(reconstructed, place, mirrored | dict(answers))
 
 
-def saying(retold: Retold, place: int, definition: Definition) -> Retold:
+def saying(reconstructed: Reconstruction, place: int, definition: Definition) -> Reconstruction:
     """Return the scenario with a definition for the policy that a step sets."""
-    steps = list(retold.scenario.steps)
-    told = _set(retold, place)
-    steps[place] = replace(steps[place], verb=replace(told, definition=definition))
-    moments = {one.at_us for one in retold.sources[place]}
-    doubts = tuple(replace(doubt, kind=WORKED_OUT) if _is_of(doubt, told.name, moments) else doubt
-                   for doubt in retold.doubts)  # fmt: skip
-    return replace(retold, scenario=replace(retold.scenario, steps=tuple(steps)), doubts=doubts)
+    steps = list(reconstructed.scenario.steps)
+    policy = _set(reconstructed, place)
+    steps[place] = replace(steps[place], verb=replace(policy, definition=definition))
+    moments = {one.at_us for one in reconstructed.sources[place]}
+    doubts = tuple(replace(doubt, kind=WORKED_OUT) if _is_of(doubt, policy.name, moments) else doubt
+                   for doubt in reconstructed.doubts)  # fmt: skip
+    return replace(reconstructed, scenario=replace(reconstructed.scenario, steps=tuple(steps)), doubts=doubts)
 
 
 def _is_of(doubt: Doubt, name: str, moments: set[int]) -> bool:
     return doubt.kind == AS_EXPORTED and doubt.name == name and doubt.from_us in moments
 
 
-def _set(retold: Retold, place: int) -> SetPolicy:
-    verb = retold.scenario.steps[place].verb
+def _set(reconstructed: Reconstruction, place: int) -> SetPolicy:
+    verb = reconstructed.scenario.steps[place].verb
     assert isinstance(verb, SetPolicy), verb
     return verb
 
 
-def _known(retold: Retold, place: int) -> Iterator[Definition]:
+def _known(reconstructed: Reconstruction, place: int) -> Iterator[Definition]:
     """Yield each definition of the same policy name that the scenario holds, once."""
-    told = _set(retold, place)
-    set_ = [step.verb for step in retold.scenario.steps if isinstance(step.verb, SetPolicy)]
-    found = [dict(one.definition) for one in (*retold.scenario.policies, *set_) if one.name == told.name]
+    policy = _set(reconstructed, place)
+    set_ = [step.verb for step in reconstructed.scenario.steps if isinstance(step.verb, SetPolicy)]
+    found = [dict(one.definition) for one in (*reconstructed.scenario.policies, *set_) if one.name == policy.name]
     yield from (one for number, one in enumerate(found) if one not in found[:number])
 
 

@@ -56,7 +56,7 @@ class Shares(Struct, frozen=True):
         drawn = np.stack([hows[:, 0], hows[:, 1], lost * (1 - hows[:, 0])], axis=1)
         return drawn * [self.stopped > 0, self.power_off > 0, self.disk_lost > 0]
 
-    def told(self) -> tuple[float, float, float]:
+    def observed(self) -> tuple[float, float, float]:
         """Return the observed shares in the same order."""
         crashed = self.power_off + self.killed
         stopped = self.stopped / self.known
@@ -101,9 +101,7 @@ class Rates(Struct, frozen=True):
 
 
 def rates(found: Sequence[Span]) -> Rates:
-    """Return the rates that follow from spans. Raise ValueError if there are none."""
-    if not found:
-        raise ValueError("no event of any node is told")
+    """Return the rates that follow from spans; without spans there are no clusters and no samples."""
     by_kind: dict[str, list[Span]] = defaultdict(list)
     for span in found:
         by_kind[span.kind].append(span)
@@ -111,7 +109,7 @@ def rates(found: Sequence[Span]) -> Rates:
     samples = {kind: _sample(by_kind[kind]) for kind in KINDS if by_kind[kind]}
     return Rates(
         clusters=len(sizes),
-        nodes=Counter(sizes.values()).most_common(1)[0][0],
+        nodes=next((size for size, _ in Counter(sizes.values()).most_common(1)), 0),
         watched_s=sum(span.length_s for kind in (ALONE, "repair") for span in by_kind[kind]),
         samples=samples,
         fits={kind: fit(sample, BY_TIME.get(kind, NAMES)) for kind, sample in samples.items()},

@@ -146,7 +146,7 @@ def together(found: list[FileReading]) -> Reading:
     """Combine the results of all files of one cluster."""
     _call_by_erlang_names(found)
     _call_as_neighbours(found)
-    events = {_told(event): event for file in reversed(found) for event in reversed(file.events)}
+    events = {_identity(event): event for file in reversed(found) for event in reversed(file.events)}
     clocks = compared(events.values())
     way = {file.file: -1 if file.newest_first else 1 for file in found}
     ordered = sorted(events.values(), key=lambda event: (
@@ -180,7 +180,7 @@ class _Writers:
         self._names: dict[str, list[str]] = {}
         self._failing: dict[tuple[str, str], tuple[int, int]] = {}
 
-    def tell(self, who: str, node: str) -> None:
+    def add_name(self, who: str, node: str) -> None:
         """Record that a writer has named itself."""
         names = self._names.setdefault(who, [])
         if node not in names:
@@ -227,16 +227,16 @@ def _take(entry: Entry, reading: FileReading, writers: _Writers, clients: bool) 
 
 def _take_message(entry: Entry, message: str, reading: FileReading, writers: _Writers, clients: bool) -> None:
     if "  : " in message and (banner := BANNER.search(message)):
-        writers.tell(entry.who, banner[1])
+        writers.add_name(entry.who, banner[1])
     if not message:
         return
     found = RECOGNISER.find(message)
     if found is not None:
-        kind, told = found[0].kind, found[1]
+        kind, fields = found[0].kind, found[1]
     elif entry.level in SEVERE and writers.is_failing(entry):
-        kind, told = "boot_error", {}
+        kind, fields = "boot_error", {}
     elif entry.level in SEVERE and (mark := causes.cause(message)) and causes.MARKS[mark] == causes.COOKIE:
-        kind, told = "boot_failed", {}
+        kind, fields = "boot_failed", {}
     else:
         _count_unknown(entry, message, reading)
         return
@@ -248,14 +248,14 @@ def _take_message(entry: Entry, message: str, reading: FileReading, writers: _Wr
         if entry.level in SEVERE or kind == "boot_failed":
             _not_read(entry, message, reading)
         return
-    kind, told = _with_cause(kind, told, message)
+    kind, fields = _with_cause(kind, fields, message)
     if kind == "boot_failed":
         writers.fails(entry)
-    if writer := told.pop("self", None):
-        writers.tell(entry.who, writer)
+    if writer := fields.pop("self", None):
+        writers.add_name(entry.who, writer)
     reading.events.append(Event(
         at_us=entry.at_us, node=writers.key(entry.who), kind=kind, level=entry.level, file=reading.file,
-        line=entry.line, **_open_to_all(told, clients),
+        line=entry.line, **_open_to_all(fields, clients),
     ))  # fmt: skip
 
 
@@ -275,7 +275,7 @@ def _not_read(entry: Entry, message: str, reading: FileReading) -> None:
         reading.unread.append(Unread(reading.file, entry.line, entry.level, legible(message)))
 
 
-def _with_cause(kind: str, told: dict[str, Any], message: str) -> tuple[str, dict[str, Any]]:
+def _with_cause(kind: str, fields: dict[str, Any], message: str) -> tuple[str, dict[str, Any]]:
     """Return the kind and fields of an event with the cause in its message, which may be on a later line.
 
     That concerns failed boots, crashed processes, and client operations that timed out.
@@ -283,30 +283,30 @@ def _with_cause(kind: str, told: dict[str, Any], message: str) -> tuple[str, dic
     if kind in OF_BOOTS:
         mark = causes.cause(message)
         if mark and causes.MARKS[mark] == causes.TABLES:
-            told = {"nodes": tuple(dict.fromkeys(OF_A_NODE.findall(message[:CLIPPED])))} | told
+            fields = {"nodes": tuple(dict.fromkeys(OF_A_NODE.findall(message[:CLIPPED])))} | fields
         term = DURING_STARTUP.search(message[:CLIPPED])
         reason = mark or (term and term[1])
-        return kind, told | ({"reason": reason} if reason else {})
+        return kind, fields | ({"reason": reason} if reason else {})
     if kind in OF_CRASHES:
         if (mark := causes.cause(message)) and causes.MARKS[mark] == causes.COOKIE:
             return "boot_failed", {"reason": mark}
         of, mark = causes.process(message), causes.cause_of_crash(message)
         named = {"queue": of.queue, "vhost": of.vhost} if of.queue else {}
-        reason = mark or RAISED.sub("", told.get("reason") or "") or None
-        return kind, told | named | {"reason": reason}
+        reason = mark or RAISED.sub("", fields.get("reason") or "") or None
+        return kind, fields | named | {"reason": reason}
     if kind in ASKED and (mark := causes.cause(message)) and causes.MARKS[mark] == causes.TIMEOUT:
-        return "operation_timed_out", told | {"reason": mark}
-    return kind, told
+        return "operation_timed_out", fields | {"reason": mark}
+    return kind, fields
 
 
-def _open_to_all(told: dict[str, Any], clients: bool) -> dict[str, Any]:
+def _open_to_all(fields: dict[str, Any], clients: bool) -> dict[str, Any]:
     """Return the fields of an event without confidential ones."""
     if not clients:
         for name in SECRET:
-            told.pop(name, None)
-    if (reason := told.get("reason")) and reason not in causes.MARKS:
-        told["reason"] = reduced(reason)
-    return told
+            fields.pop(name, None)
+    if (reason := fields.get("reason")) and reason not in causes.MARKS:
+        fields["reason"] = reduced(reason)
+    return fields
 
 
 def _numbered(
@@ -396,7 +396,7 @@ def _bare(file: Path) -> str:
     return OF_LOGS.sub("", file.name.partition(".")[0])
 
 
-def _told(event: Event) -> tuple[Any, ...]:
+def _identity(event: Event) -> tuple[Any, ...]:
     """Return the key by which two messages about the same thing are equal."""
     return (event.at_us, event.node, event.kind, event.peer, event.queue, event.vhost, event.nodes, event.name,
             event.reason, event.term, event.count)  # fmt: skip

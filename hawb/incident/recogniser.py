@@ -128,12 +128,12 @@ def fields(rule: Rule, found: Mapping[str, str | None]) -> dict[str, Any]:
 
     `self` is among them if the message names its writer.
     """
-    told: dict[str, Any] = {name: text.strip() for name, text in found.items() if text is not None}
-    if "group" in told:
-        told["name"] = told.pop("group")
-    if "nodes" in told:
-        of_processes = OF_A_PROCESS.findall(told["nodes"])
-        told["nodes"] = tuple(of_processes or OF_A_NODE.findall(told["nodes"]))
-    for name in NUMBERS & told.keys():
-        told[name] = sum(map(int, told[name].split("/")))
-    return told | rule.fixed
+    texts: dict[str, Any] = {name: text.strip() for name, text in found.items() if text is not None}
+    if "group" in texts:
+        texts["name"] = texts.pop("group")
+    if "nodes" in texts:
+        of_processes = OF_A_PROCESS.findall(texts["nodes"])
+        texts["nodes"] = tuple(of_processes or OF_A_NODE.findall(texts["nodes"]))
+    for name in NUMBERS & texts.keys():
+        texts[name] = sum(map(int, texts[name].split("/")))
+    return texts | rule.fixed

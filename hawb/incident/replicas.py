@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from hawb.incident.happening import TOGETHER_US, Happening
+from hawb.incident.cluster_event import TOGETHER_US, ClusterEvent
 
 WENT = ("node_stopped", "node_killed", "node_paused", "node_gone")
 MASTER_TELLS = ("mirrors_stopped", "synchronisation", "queue_restarted")
@@ -37,7 +37,7 @@ class Replicas(Struct):
         return {*self.others, *([self.first] if self.first else [])}
 
 
-def replicas_at(found: Sequence[Happening], at_us: int) -> dict[str, Replicas]:
+def replicas_at(found: Sequence[ClusterEvent], at_us: int) -> dict[str, Replicas]:
     """Return where the replicas of each queue in the logs were at a time."""
     known: dict[str, Replicas] = {}
     for one in found:
@@ -47,73 +47,73 @@ def replicas_at(found: Sequence[Happening], at_us: int) -> dict[str, Replicas]:
     later: dict[str, Replicas] = {}
     for one in found:
         if one.at_us >= at_us and one.queue:
-            told = later.setdefault(one.queue, Replicas(members=one.kind in OF_MEMBERS))
-            _look_back(told, one, found, came.setdefault(one.queue, set()), known.get(one.queue, Replicas()))
-    for queue, told in later.items():
+            replicas = later.setdefault(one.queue, Replicas(members=one.kind in OF_MEMBERS))
+            _look_back(replicas, one, found, came.setdefault(one.queue, set()), known.get(one.queue, Replicas()))
+    for queue, replicas in later.items():
         now = known.get(queue)
-        if now is None and not (told.first or told.others):
+        if now is None and not (replicas.first or replicas.others):
             continue
         if now is None:
-            known[queue] = told
+            known[queue] = replicas
             continue
-        now.first, now.behind = now.first or told.first, told.behind
-        now.deep = told.deep if now.deep is None else now.deep
-        now.others |= dict.fromkeys(node for node in told.others if node != now.first)
+        now.first, now.behind = now.first or replicas.first, replicas.behind
+        now.deep = replicas.deep if now.deep is None else now.deep
+        now.others |= dict.fromkeys(node for node in replicas.others if node != now.first)
     return known
 
 
-def _take(known: dict[str, Replicas], one: Happening) -> None:
-    """Update the known replicas with one happening."""
+def _take(known: dict[str, Replicas], one: ClusterEvent) -> None:
+    """Update the known replicas with one event."""
     if one.kind == "queue_deleted":
         known.pop(one.queue or "", None)
     if one.kind in WENT:
-        for told in known.values():
-            if not told.members:
-                told.others.pop(one.node or "", None)
+        for replicas in known.values():
+            if not replicas.members:
+                replicas.others.pop(one.node or "", None)
     if one.queue is None or one.kind not in (*OF_MIRRORS, *OF_MEMBERS):
         return
-    told = known.setdefault(one.queue, Replicas(members=one.kind in OF_MEMBERS))
+    replicas = known.setdefault(one.queue, Replicas(members=one.kind in OF_MEMBERS))
     node = one.node or ""
     if one.kind in ("mirror_promoted", "leader_elected", "queue_declared"):
-        if told.members and told.first:
-            told.others[told.first] = None
-        told.first = node
-        told.others.pop(node, None)
-        if told.members:
-            told.others |= dict.fromkeys(event.node for event in one.events if event.node != node)
+        if replicas.members and replicas.first:
+            replicas.others[replicas.first] = None
+        replicas.first = node
+        replicas.others.pop(node, None)
+        if replicas.members:
+            replicas.others |= dict.fromkeys(event.node for event in one.events if event.node != node)
     elif one.kind in ("mirror_added", "member_added"):
         writer = one.events[0].node
         if one.kind == "mirror_added" and writer != node:
-            told.first = writer
-        told.others[node] = None
+            replicas.first = writer
+        replicas.others[node] = None
     elif one.kind in ("mirror_dropped", "member_removed"):
-        told.others.pop(node, None)
+        replicas.others.pop(node, None)
     elif one.kind in MASTER_TELLS or one.name == "master":
-        told.first, told.deep = node, one.count if one.kind == "synchronisation" else told.deep
-        told.others.pop(node, None)
+        replicas.first, replicas.deep = node, one.count if one.kind == "synchronisation" else replicas.deep
+        replicas.others.pop(node, None)
 
 
 def _look_back(
-    told: Replicas, one: Happening, found: Sequence[Happening], came: set[str], stood: Replicas
+    replicas: Replicas, one: ClusterEvent, found: Sequence[ClusterEvent], came: set[str], stood: Replicas
 ) -> None:
-    """Add what a happening shows of a queue's earlier state to `told`.
+    """Add what an event shows of a queue's earlier state to `replicas`.
 
     `came` are replicas added since, `stood` is the state according to earlier messages. A master that stops its mirrors
     has no synchronised one, so earlier mirrors never were.
     """
     node = one.node or ""
     if one.kind == "mirrors_stopped" and node == stood.first and stood.others.keys() - came:
-        told.behind = True
+        replicas.behind = True
     seen: list[str] = []
     if one.kind in ("mirror_added", "member_added", "queue_declared"):
         came.add(node)
         seen = [event.node for event in one.events[:1] if event.node != node]
         if not came - {node} and one.kind == "mirror_added":
-            told.first = told.first or (seen[0] if seen else None)
+            replicas.first = replicas.first or (seen[0] if seen else None)
     elif one.kind == "mirror_promoted":
         seen = [node, *_was_master(one, found)]
-        if told.first is None and "promoted" not in came:
-            told.first = next(iter(_was_master(one, found)), None)
+        if replicas.first is None and "promoted" not in came:
+            replicas.first = next(iter(_was_master(one, found)), None)
         came.add("promoted")
     elif one.kind == "leader_elected":
         seen = [node, *(event.node for event in one.events)]
@@ -121,18 +121,18 @@ def _look_back(
     elif one.kind in MASTER_TELLS or one.name == "master":
         seen = [node, *one.nodes]
         if "promoted" not in came:
-            told.first = told.first or node
+            replicas.first = replicas.first or node
             behind = one.kind == "mirrors_stopped" or (one.kind == "synchronisation" and one.reason != "needless")
-            told.behind = told.behind or (behind and not came)
-        if one.kind == "synchronisation" and told.deep is None:
-            told.deep = one.count
+            replicas.behind = replicas.behind or (behind and not came)
+        if one.kind == "synchronisation" and replicas.deep is None:
+            replicas.deep = one.count
     elif one.kind in ("mirrors_missed", "mirror_dropped", "member_removed"):
         seen = [node, *one.nodes]
-    told.others |= dict.fromkeys(other for other in seen if other and other not in came and other != told.first)
-    told.others.pop(told.first or "", None)
+    replicas.others |= dict.fromkeys(other for other in seen if other and other not in came and other != replicas.first)
+    replicas.others.pop(replicas.first or "", None)
 
 
-def _was_master(promoted: Happening, found: Sequence[Happening]) -> list[str]:
+def _was_master(promoted: ClusterEvent, found: Sequence[ClusterEvent]) -> list[str]:
     """Return the nodes that a mirror saw as down when it was promoted, those that just ended first.
 
     The master's node is among them.

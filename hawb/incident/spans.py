@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from hawb.incident.absences import SILENCE, Absence, absences
 from hawb.incident.clocks import settled_us
 from hawb.incident.events import Event
-from hawb.incident.lives import BEFORE_BOOT_US, Life, lives
+from hawb.incident.node_runs import BEFORE_BOOT_US, NodeRun, node_runs
 from hawb.incident.reading import Reading
 from hawb.scenario.beginning import MICROSECONDS
 
@@ -96,22 +96,22 @@ class _Watched:
         self.cluster, self.reading = cluster, reading
         moments = [settled_us(event, reading.clocks) for event in reading.events]
         self.begin_us, self.end_us = min(moments), max(moments)
-        self.lives: dict[str, list[Life]] = defaultdict(list)
-        for life in lives(reading.events, reading.clocks):
-            self.lives[life.node].append(life)
-        self.goings = sorted(_together_unmissed([one for node in self.lives for one in self._goings(node)]),
+        self.node_runs: dict[str, list[NodeRun]] = defaultdict(list)
+        for run in node_runs(reading.events, reading.clocks):
+            self.node_runs[run.node].append(run)
+        self.goings = sorted(_together_unmissed([one for node in self.node_runs for one in self._goings(node)]),
                              key=lambda one: (one.at_us, one.node))  # fmt: skip
 
     def spans(self) -> Iterator[Span]:
         """Yield all spans."""
-        rolling = [one for each in _rolling(self.goings, len(self.lives)) for one in each]
+        rolling = [one for each in _rolling(self.goings, len(self.node_runs)) for one in each]
         others = [one for one in self.goings if one not in rolling]
         groups = [each for each in _together(others) if len({one.node for one in each}) > 1]
         common = [one for each in groups for one in each]
-        for node in self.lives:
+        for node in self.node_runs:
             yield from self._of_node(node, [one for one in others if one.node == node and one not in common])
         yield from self._of_cluster(groups)
-        yield from self._of_restarts([*_rolling(self.goings, len(self.lives))])
+        yield from self._of_restarts([*_rolling(self.goings, len(self.node_runs))])
         yield from self._of_partitions()
         yield from self._of_synchronisations()
 
@@ -119,34 +119,34 @@ class _Watched:
         """Return a span between two times; an end of None means that it went on."""
         length_s = max(0, (self.end_us if until_us is None else until_us) - from_us) / MICROSECONDS
         return Span(cluster=self.cluster, kind=kind, from_us=from_us, length_s=length_s, ended=until_us is not None,
-                    fresh=fresh, nodes=len(self.lives), **told)  # fmt: skip
+                    fresh=fresh, nodes=len(self.node_runs), **told)  # fmt: skip
 
     # Nodes
 
     def _goings(self, node: str) -> Iterator[Going]:
-        """Yield each end of a node's life; a failed boot is part of being away, a pause is none."""
+        """Yield each end of a node's run; a failed boot is part of its absence, and a pause does not count."""
         gone: Going | None = None
-        for life in self.lives[node]:
-            if gone is not None and life.ended_by != "failed":
-                empty = gone.how != "stopped" and self._finds_nothing(node, life)
-                yield replace(gone, back_us=life.from_us, disk_lost=empty)
+        for run in self.node_runs[node]:
+            if gone is not None and run.ended_by != "failed":
+                empty = gone.how != "stopped" and self._finds_nothing(node, run)
+                yield replace(gone, back_us=run.from_us, disk_lost=empty)
                 gone = None
-            if gone is None and life.until_us is not None and not life.comes_back:
-                missed = life.last.node != node or life.reason is not None
-                gone = Going(node, life.halted_us or life.until_us, _how(life), missed)
+            if gone is None and run.until_us is not None and not run.comes_back:
+                missed = run.last.node != node or run.reason is not None
+                gone = Going(node, run.halted_us or run.until_us, _how(run), missed)
         if gone is not None:
             yield gone
 
-    def _finds_nothing(self, node: str, life: Life) -> bool:
+    def _finds_nothing(self, node: str, run: NodeRun) -> bool:
         """Return True if a node boots on an empty disk."""
-        until_us = life.started_us or life.from_us + BEFORE_BOOT_US
+        until_us = run.started_us or run.from_us + BEFORE_BOOT_US
         return any(event.kind == "disk_empty" and event.node == node
-                   and life.from_us - BEFORE_BOOT_US <= settled_us(event, self.reading.clocks) <= until_us
+                   and run.from_us - BEFORE_BOOT_US <= settled_us(event, self.reading.clocks) <= until_us
                    for event in self.reading.events)  # fmt: skip
 
     def _of_node(self, node: str, failures: Sequence[Going]) -> Iterator[Span]:
         """Yield how long a node ran until it failed, and how long it was away."""
-        first = self.lives[node][0]
+        first = self.node_runs[node][0]
         fresh = first.first.kind in ("node_starting", "rabbit_up") or first.first.kind == "disk_empty"
         from_us: int | None = first.from_us if fresh else self.begin_us
         removed_us = self._removed_us(node)
@@ -172,38 +172,38 @@ class _Watched:
     def _renewed(self, kind: str, times: Iterable[tuple[int, int | None, dict[str, object]]]) -> Iterator[Span]:
         """Yield the times between events of the cluster, from (from, until, fields) of each event."""
         from_us: int | None = self.begin_us
-        fresh = all(each[0].first.kind in ("node_starting", "disk_empty") for each in self.lives.values())
-        for at_us, until_us, told in times:
+        fresh = all(each[0].first.kind in ("node_starting", "disk_empty") for each in self.node_runs.values())
+        for at_us, until_us, fields in times:
             if from_us is not None:
-                yield self.span(kind, from_us, max(at_us, from_us), fresh, **told)
+                yield self.span(kind, from_us, max(at_us, from_us), fresh, **fields)
             from_us, fresh = until_us, True
         if from_us is not None:
             yield self.span(kind, from_us, None, fresh)
 
     def _of_cluster(self, groups: Sequence[Sequence[Going]]) -> Iterator[Span]:
         """Yield failures of several nodes within a minute."""
-        if len(self.lives) < 2:
+        if len(self.node_runs) < 2:
             return
         times = []
         for each in groups:
             backs = [one.back_us for one in each]
             until_us = None if None in backs else max(one for one in backs if one is not None)
             hows = [one.how for one in each]
-            told = {"how": max(sorted(set(hows)), key=hows.count), "together": len({one.node for one in each}),
+            fields = {"how": max(sorted(set(hows)), key=hows.count), "together": len({one.node for one in each}),
                     "disk_lost": any(one.disk_lost for one in each)}  # fmt: skip
-            times.append((each[0].at_us, until_us, told))
-            yield self.span("common_repair", each[0].at_us, until_us, **told)
+            times.append((each[0].at_us, until_us, fields))
+            yield self.span("common_repair", each[0].at_us, until_us, **fields)
         yield from self._renewed("time_to_common_failure", times)
 
     def _of_restarts(self, restarts: Sequence[Sequence[Going]]) -> Iterator[Span]:
-        if len(self.lives) < 2:
+        if len(self.node_runs) < 2:
             return
         for each in restarts:
             yield from (self.span("restart", one.at_us, one.back_us, node=one.node) for one in each)
         yield from self._renewed("time_to_rolling_restart", [(each[0].at_us, each[0].at_us, {}) for each in restarts])
 
     def _of_partitions(self) -> Iterator[Span]:
-        if len(self.lives) < 2:
+        if len(self.node_runs) < 2:
             return
         found = [(one.from_us, self._apart_until_us(one))
                  for one in absences(self.reading.events, self.reading.clocks) if one.partition]  # fmt: skip
@@ -247,14 +247,14 @@ class _Watched:
         return span if ended else replace(span, ended=False)
 
 
-def _how(life: Life) -> How:
-    if life.ended_by in ("stopped", "paused", "unknown"):
-        return "unknown" if life.ended_by == "unknown" else "stopped"
-    return "power_off" if life.reason and SILENCE in life.reason else "killed"
+def _how(run: NodeRun) -> How:
+    if run.ended_by in ("stopped", "paused", "unknown"):
+        return "unknown" if run.ended_by == "unknown" else "stopped"
+    return "power_off" if run.reason and SILENCE in run.reason else "killed"
 
 
 def _together_unmissed(goings: Sequence[Going]) -> list[Going]:
-    """Return the ends of lives with a new time for those that no node detected.
+    """Return the ends of node runs with a new time for those that no node detected.
 
     They ended with the last of the nodes that were away at the same time.
     """
@@ -288,7 +288,7 @@ def _rolling(goings: Sequence[Going], nodes: int) -> list[list[Going]]:
 
 
 def _together(goings: Sequence[Going]) -> list[list[Going]]:
-    """Return the ends of lives in groups, each with those within a minute of the first."""
+    """Return the ends of node runs in groups, each with those within a minute of the first."""
     found: list[list[Going]] = []
     for one in goings:
         if found and one.at_us - found[-1][0].at_us <= TOGETHER_US:

@@ -34,9 +34,9 @@ def refusal(reading: Reading) -> str | None:
     """Return the error text if no file is a log: what each holds, and what is accepted; None if one is a log."""
     if any(file.is_log for file in reading.files):
         return None
-    told = "; ".join(f"{file.file}: not a RabbitMQ log: {what(file)}" for file in reading.files[:3])
+    reasons = "; ".join(f"{file.file}: not a RabbitMQ log: {what(file)}" for file in reading.files[:3])
     more = f"; and {len(reading.files) - 3} other files" if len(reading.files) > 3 else ""
-    return f"{told}{more}; {ACCEPTED}"
+    return f"{reasons}{more}; {ACCEPTED}"
 
 
 def _is_binary(file: Path) -> bool:

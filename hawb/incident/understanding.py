@@ -2,7 +2,7 @@
 
     from hawb.incident.understanding import understand
     incident = understand([Path("logs/")], [Path("definitions.json"), Path("queues.json")])
-    incident.happenings, incident.retold.scenario, incident.comparison, incident.losses
+    incident.cluster_events, incident.reconstructed.scenario, incident.comparison, incident.losses
 
 The reconstruction and its assumptions are data; `hawb.views` writes the report.
 """
@@ -23,17 +23,17 @@ from hawb.incident import connected, within
 from hawb.incident.asked import WHOLE, Asked, When, asked
 from hawb.incident.before import Exports, Given
 from hawb.incident.clocks import settled_us
+from hawb.incident.cluster_event import ClusterEvent, is_healing
+from hawb.incident.cluster_events import cluster_events
 from hawb.incident.compared import Comparison, about, trimmed
 from hawb.incident.doubts import OF_CLIENTS, OF_PLACES, OF_THE_BEGINNING
 from hawb.incident.faults import BROKEN
 from hawb.incident.files import Limits
 from hawb.incident.following import closest
-from hawb.incident.happening import Happening, is_healing
-from hawb.incident.happenings import happenings
-from hawb.incident.lives import Life, lives
 from hawb.incident.losses import QueueLosses, losses, tried
+from hawb.incident.node_runs import NodeRun, node_runs
 from hawb.incident.reading import Reading, read_logs
-from hawb.incident.retold import Retold, retell
+from hawb.incident.reconstruction import Reconstruction, reconstruct
 from hawb.planning.alternatives import Alternatives, what_would_have_kept
 from hawb.planning.harm import harms
 from hawb.planning.story import Change
@@ -52,7 +52,7 @@ CAME_OF_IT = frozenset({
     "partition_found", "mirrors_stopped", "messages_dropped", "member_anew", "queue_stale", "mirror_failed",
     "vhost_failed", "autoheal", "autoheal_refused", "node_waiting",
 })  # fmt: skip
-"""Happenings that others must have gone before, which cannot be played by themselves."""
+"""Events that others must have gone before, which cannot be played by themselves."""
 TRIED_MOMENTS = 9
 """At how many moments messages are tried, where none is known to have been there, for what would have kept them."""
 
@@ -60,18 +60,18 @@ TRIED_MOMENTS = 9
 class Incident(Struct, frozen=True):
     """Everything found in a cluster's logs.
 
-    `lives` and `happenings` are what they show, and `asked` is the span that the rest covers. `retold` is the scenario,
-    None if there is nothing to play, for the reason `untold`; `run` and `outcome` are its simulation, `comparison`
-    matches it with the logs, `losses` lists the messages lost, and `keepers` what would have kept them
-    (`hawb.planning.alternatives`). `paths` are the logs as they were given, for commands that read them again; by
-    default the names of the files read.
+    `node_runs` are the periods in which nodes ran, and `cluster_events` everything that happened. The rest covers the
+    span `asked`. `reconstructed` is the scenario, None if there is nothing to play, for the reason `no_scenario`. `run`
+    and `outcome` are its simulation, `comparison` matches it with the logs, `losses` lists the messages lost, and
+    `keepers` the changes that would have kept them (`hawb.planning.alternatives`). `paths` are the logs as they were
+    given, for commands that read them again; by default the names of the files read.
     """
 
     reading: Reading
-    lives: list[Life]
-    happenings: list[Happening]
-    retold: Retold | None = None
-    untold: str = ""
+    node_runs: list[NodeRun]
+    cluster_events: list[ClusterEvent]
+    reconstructed: Reconstruction | None = None
+    no_scenario: str = ""
     run: Run | None = None
     outcome: dict[str, Any] | None = None
     comparison: Comparison | None = None
@@ -84,19 +84,19 @@ class Incident(Struct, frozen=True):
     def span(self) -> Asked:
         """Return the span covered: the one asked for, or from earlier on if the scenario begins earlier."""
         since_us = self.asked.since_us
-        if self.retold is not None and since_us is not None:
-            since_us = min(since_us, self.retold.begins_us)
+        if self.reconstructed is not None and since_us is not None:
+            since_us = min(since_us, self.reconstructed.begins_us)
         return replace(self.asked, since_us=since_us)
 
     @property
     def is_quiet(self) -> bool:
         """Return True if there is nothing to be played since the logs tell of nothing that went wrong."""
-        return self.untold.startswith(NOTHING)
+        return self.no_scenario.startswith(NOTHING)
 
     @property
-    def told(self) -> list[Happening]:
+    def covered(self) -> list[ClusterEvent]:
         """Return what happened in the span covered."""
-        return [one for one in self.happenings if one.at_us in self.span]
+        return [one for one in self.cluster_events if one.at_us in self.span]
 
     def unsure(self, queue: str) -> frozenset[str]:
         """Return what is uncertain about a queue's final state in the scenario.
@@ -104,14 +104,14 @@ class Incident(Struct, frozen=True):
         `messages`, if clients may have done something; `place` (master or leader, mirrors or members), if the rules
         differ from what was seen of it or of nodes. In a partitioned cluster both depend on the node asked.
         """
-        if self.retold is None or self.comparison is None or self.outcome is None or self.outcome["partitions"]:
+        if self.reconstructed is None or self.comparison is None or self.outcome is None or self.outcome["partitions"]:
             return frozenset({"messages", "place"})
-        doubts = [doubt for doubt in self.retold.doubts if doubt.queue in (None, queue)]
-        untold = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
+        doubts = [doubt for doubt in self.reconstructed.doubts if doubt.queue in (None, queue)]
+        no_scenario = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
         # That a listing was made after the incident may have been concluded wrongly, unless there is an earlier one.
         known = "listed_after" not in {doubt.kind for doubt in doubts} \
-            and self.outcome["queues"].get(queue, {}).get("messages") == self.retold.depths.get(queue, -1)
-        unsure = {"messages"} if untold and not known else set()
+            and self.outcome["queues"].get(queue, {}).get("messages") == self.reconstructed.depths.get(queue, -1)
+        unsure = {"messages"} if no_scenario and not known else set()
         apart = [about(pair) for pair in self.comparison.apart]
         placed = any(doubt.kind in OF_PLACES for doubt in doubts)
         if queue not in self.outcome["queues"] or placed or any(other in (None, queue) for other in apart):
@@ -138,9 +138,10 @@ def understand(
     incident = of_reading(
         reading, read_exports(exports), listed_after, made_us, read_exports(later) if later else None, span
     )
-    if not keepers or incident.retold is None or incident.run is None or incident.outcome is None:
+    if not keepers or incident.reconstructed is None or incident.run is None or incident.outcome is None:
         return incident
-    return replace(incident, keepers=_keepers(incident.happenings, incident.retold, incident.run, incident.outcome))
+    keepers_found = _keepers(incident.cluster_events, incident.reconstructed, incident.run, incident.outcome)
+    return replace(incident, keepers=keepers_found)
 
 
 def of_reading(
@@ -152,30 +153,30 @@ def of_reading(
     `after` says whether the exports were made after it, `made_us` when their listing was made, and `later` are later
     exports if the others were made before it. The scenario covers `span`.
     """
-    told = lives(reading.events, reading.clocks)
-    found = happenings(reading.events, reading.clocks)
-    incident = Incident(reading, told, found, asked=span)
+    runs = node_runs(reading.events, reading.clocks)
+    found = cluster_events(reading.events, reading.clocks)
+    incident = Incident(reading, runs, found, asked=span)
     before = within.seen(found, span)
     given = Given(exports, later if span.until_us is None else None, after, made_us)
     try:
         ways = (False, True) if any(is_healing(one) for one in found) else (False,)
-        tellings = [retell(reading, found, told, given, span, healed) for healed in ways]
-        played = closest([telling for telling in tellings if telling], before)
+        candidates = [reconstruct(reading, found, runs, given, span, healed) for healed in ways]
+        played = closest([candidate for candidate in candidates if candidate], before)
         if played is None:
-            return replace(incident, untold=_untold(reading, found, span))
-        retold, run, seen, comparison = played
+            return replace(incident, no_scenario=_no_scenario(reading, found, span))
+        reconstructed, run, seen, comparison = played
     except ScenarioRefused as refused:
-        return replace(incident, untold=refused.problem)
-    comparison = trimmed(comparison, retold, found, span)
+        return replace(incident, no_scenario=refused.problem)
+    comparison = trimmed(comparison, reconstructed, found, span)
     clients, logged = connected.changes(reading), connected.is_logged(reading)
-    ended = [life for life in told if (life.until_us or 0) <= retold.ends_us]
+    ended = [node_run for node_run in runs if (node_run.until_us or 0) <= reconstructed.ends_us]
     return replace(
-        incident, retold=retold, run=run, outcome=seen, comparison=comparison,
-        losses=losses(retold, seen, clients, ended, logged, made_us),
+        incident, reconstructed=reconstructed, run=run, outcome=seen, comparison=comparison,
+        losses=losses(reconstructed, seen, clients, ended, logged, made_us),
     )  # fmt: skip
 
 
-def _untold(reading: Reading, found: Sequence[Happening], span: Asked) -> str:
+def _no_scenario(reading: Reading, found: Sequence[ClusterEvent], span: Asked) -> str:
     """Return why there is nothing to play."""
     if reading.events and any(one.kind in CAME_OF_IT for one in found if one.at_us in span):
         return "the logs show consequences, but not the fault that caused them"
@@ -209,21 +210,23 @@ def read_exports(files: Sequence[Path]) -> Exports:
     defined = next((file for file in files if holds_export(file)), None)
     listings = [file for file in files if file != defined]
     imported = import_cluster(defined, listings)
-    return Exports(imported.scenario, defined is not None, imported.depths_untold)
+    return Exports(imported.scenario, defined is not None, imported.depths_unknown)
 
 
-def _keepers(found: Sequence[Happening], retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
+def _keepers(
+    found: Sequence[ClusterEvent], reconstructed: Reconstruction, run: Run, seen: dict[str, Any]
+) -> tuple[Alternatives, ...]:
     """Return what would have kept the messages that are lost, or will be once the partition ends.
 
     If no messages are known to have been there, those that were tried take their place.
     """
     lost = [harm for harm in harms(run) if harm.lost]
-    if not lost and (again := tried(retold, seen, most=TRIED_MOMENTS)):
+    if not lost and (again := tried(reconstructed, seen, most=TRIED_MOMENTS)):
         for step in _restarts(found, seen["partitions"]):
             again.apply(step)
         run, lost = again, [harm for harm in harms(again) if harm.lost][:1]
     kept = (what_would_have_kept(run, harm) for harm in lost[:MOST_KEEPERS])
-    if not any(doubt.kind == "healed" for doubt in retold.doubts):
+    if not any(doubt.kind == "healed" for doubt in reconstructed.doubts):
         return tuple(kept)
     return tuple(replace(one, changed=[other for other in one.changed if not _heals(other.change)]) for one in kept)
 
@@ -233,7 +236,7 @@ def _heals(change: Change) -> bool:
     return (change.document or {}).get("cluster", {}).get("cluster_partition_handling") == "autoheal"
 
 
-def _restarts(found: Sequence[Happening], sides: Sequence[Sequence[str]]) -> Iterator[Step]:
+def _restarts(found: Sequence[ClusterEvent], sides: Sequence[Sequence[str]]) -> Iterator[Step]:
     """Yield the steps that end a partition by restarts.
 
     The partition that autoheal chose last keeps running, or if there is none, the largest one.

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from hawb.incident.added_again import TELLING, added_again
+from hawb.incident.added_again import MEMBERSHIP_CHANGES, added_again
 from hawb.incident.before import Before
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.events import Event, queue_of
-from hawb.incident.happening import Happening
-from hawb.incident.teller import Told
+from hawb.incident.step_context import TimedStep
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import verbs
 
 
 def told_by_members(
-    before: Before, found: Sequence[Happening], seen: Iterable[tuple[int, Event]], begins_us: int
-) -> tuple[Before, list[Told]]:  # fmt: skip
+    before: Before, found: Sequence[ClusterEvent], seen: Iterable[tuple[int, Event]], begins_us: int
+) -> tuple[Before, list[TimedStep]]:  # fmt: skip
     """Return the initial state with members that logs reveal, and the steps that added those that appear later.
 
     Members are in the initial state if they had found a leader by then though a listing does not have them. `seen` are
@@ -39,16 +39,16 @@ def told_by_members(
         if at_us <= begins_us:
             there.setdefault(queue, []).append(event.node)
         else:
-            source = Happening(kind="member_added", at_us=at_us, node=event.node, queue=queue, events=(event,))
-            steps.append(Told(at_us, verbs.AddMember(queue, event.node), (source,)))
+            source = ClusterEvent(kind="member_added", at_us=at_us, node=event.node, queue=queue, events=(event,))
+            steps.append(TimedStep(at_us, verbs.AddMember(queue, event.node), (source,)))
     queues = [entry | {"members": [*entry["members"], *there[entry["queue"]]]} if entry["queue"] in there else entry
               for entry in before.queues]  # fmt: skip
     return replace(before, queues=queues), steps
 
 
-def _changes(one: Happening, before: Before) -> Iterator[tuple[int, str, str | None, str | None]]:
-    """Yield what a happening shows of membership; the members of a queue that is declared again are others."""
-    if one.kind in TELLING:
+def _changes(one: ClusterEvent, before: Before) -> Iterator[tuple[int, str, str | None, str | None]]:
+    """Yield what an event shows of membership; the members of a queue that is declared again are others."""
+    if one.kind in MEMBERSHIP_CHANGES:
         yield one.at_us, one.kind, one.queue, one.node
     elif one.kind == "queue_declared":
         yield one.at_us, "queue_deleted", one.queue, None

@@ -10,31 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hawb.incident.asked import Asked
-from hawb.incident.happening import Happening
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.replicas import WENT
-from hawb.incident.steps import Told
+from hawb.incident.steps import TimedStep
 
 LASTING = {"alarm_set": "alarm_cleared", "node_drained": "node_revived"}
 """Lasting states, and what ends them; the end of the node ends them too."""
 
 
-def seen(found: Sequence[Happening], asked: Asked) -> list[Happening]:
+def seen(found: Sequence[ClusterEvent], asked: Asked) -> list[ClusterEvent]:
     """Return what had happened when the span ends."""
     return [one for one in found if not asked.is_over(one.at_us)]
 
 
-def begun(told: Sequence[Told], asked: Asked) -> list[Told]:
+def begun(steps: Sequence[TimedStep], asked: Asked) -> list[TimedStep]:
     """Return the steps seen in a span, and those that caused a partition which still lasted as it began."""
-    return [step for step in told if asked.since_us is None or _lasts_until(step, asked.since_us)]
+    return [step for step in steps if asked.since_us is None or _lasts_until(step, asked.since_us)]
 
 
-def _lasts_until(step: Told, since_us: int) -> bool:
+def _lasts_until(step: TimedStep, since_us: int) -> bool:
     parted = any(one.kind == "partition_begun" and (one.until_us is None or one.until_us > since_us)
                  for one in step.source)  # fmt: skip
     return parted or seen_us(step) >= since_us
 
 
-def seen_us(step: Told) -> int:
+def seen_us(step: TimedStep) -> int:
     """Return when the source of a step was seen.
 
     That may be later than it happened, or earlier: a boot is placed so that it ends when it did, and a node that has
@@ -43,9 +43,9 @@ def seen_us(step: Told) -> int:
     return max((one.at_us for one in step.source), default=step.at_us)
 
 
-def lasting(told: Sequence[Told], found: Sequence[Happening], begins_us: int) -> Iterator[Told]:
+def lasting(steps: Sequence[TimedStep], found: Sequence[ClusterEvent], begins_us: int) -> Iterator[TimedStep]:
     """Yield the alarms and maintenance modes with which a scenario begins."""
-    for step in told:
+    for step in steps:
         one = step.source[0] if step.source else None
         if one is not None and one.kind in LASTING and one.at_us < begins_us:
             later = (other for other in found if one.at_us < other.at_us < begins_us and other.node == one.node)

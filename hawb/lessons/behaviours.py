@@ -198,7 +198,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "quorum-consumer-out-of-sight quorum-single-active-out-of-sight quorum-consumers-node-killed-4-3 "
             "quorum-consumer-out-of-reach-4-3"),
         _of("consumer-timeout: a consumer of a quorum queue that does not answer in time", timeouts.time_out, "",
-            "quorum-consumer-timeout-4-3 quorum-consumer-timeout-and-a-new-leader-4-3"),
+            "quorum-consumer-timeout-4-3 quorum-consumer-timeout-and-a-new-leader-4-3 consumer-timeout-4-3"),
         _of("consumer_timeout: a channel that does not acknowledge in time is closed", timeouts.channel_ticks, "",
             "consumer-timeout-3-10"),
         _of("consumer-timeout of a queue: its policy or argument counts", consumer_timeouts.timeout_ms, "",

@@ -84,7 +84,7 @@ class Move(Struct, frozen=True, kw_only=True):
 
 
 class Clash(Struct, frozen=True):
-    """Something old and something new that cannot both be: a code, what it is about, and the clash in words."""
+    """A conflict between the old and the new cluster: a code, its subject, the conflict in words, and its source."""
 
     code: str
     name: str

@@ -30,7 +30,7 @@ Weight = Literal["blocks", "changes", "note"]
 
 
 class Reason(Struct, frozen=True, gc=False):
-    """One reason about a queue's move: what it says, how it weighs, and where that is written."""
+    """A reason for the verdict on a queue's move: its weight, its text, and its source."""
 
     weight: Weight
     what: str

@@ -44,10 +44,10 @@ deleted (`hawb.engine.classic.outage.await_master`)."""
 
 
 class Effect(Struct, frozen=True):
-    """What happens to a queue until the cluster has settled without the node.
+    """The effect of a node's end on a queue, until the cluster has settled without the node.
 
-    `lost` messages are gone for good, `lost_confirmed` of them had been confirmed; `down` is True if the queue is
-    unavailable as long as the node is away, and `unavailable_s` how long it is unavailable in any case, in seconds.
+    `lost` messages are gone for good; `lost_confirmed` of them had been confirmed. `down` is true if the queue is
+    unavailable as long as the node is away; `unavailable_s` is how long it is unavailable in any case, in seconds.
     `fate` is one of FATES for a queue that is down. `reason` is the cause of a loss (`trace.CAUSES`), or why no replica
     serves the queue (`queue_down`), or no_majority.
     """
@@ -67,7 +67,7 @@ class Effect(Struct, frozen=True):
 
 
 class Forecast(Struct, frozen=True):
-    """What happens when a node ends, in each of WAYS.
+    """The effects of a node's end, in each of WAYS.
 
     It lists the queues that lose messages or are unavailable for a time, worst first, and the queues for which
     RabbitMQ's checks fail on the node. `out_of_use` are the queues, and the metadata store, that are unavailable before

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 
 class Fact(Struct, frozen=True):
-    """A change that comes with a release: what it is, what to do about it before, and its source."""
+    """A change that comes with a release: what it is, its source, and what to do before the upgrade."""
 
     what: str
     source: str

@@ -179,10 +179,10 @@ class MetadataStore(Part):
 
 
 class Unnoticed(Part):
-    """What no node has noticed yet, if there is anything.
+    """Failures that no node has detected yet; the key is left out if there are none.
 
-    These are cut links, nodes that are gone, when all of them are noticed, and what waits meanwhile: the number of
-    messages for each queue, and of other operations.
+    `links` are cut links, `nodes` those that are down, and `noticed_at_s` is when all failures will have been detected.
+    `waiting` is how many messages wait until then for each queue, `operations` how many other operations wait.
     """
 
     links: tuple[tuple[Node, ...], ...]

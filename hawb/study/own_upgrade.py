@@ -70,8 +70,11 @@ class OwnTimes(Struct, frozen=True):
 
 
 class Within(Struct, frozen=True):
-    """Between which figures the cluster's own lie by 95 %, told by so many draws: how long a plan takes, for how long
-    queues cannot be used, added up, and how many messages are lost. `away` are nodes that some draw leaves behind."""
+    """The intervals, from all draws, in which the cluster's own figures lie with 95 %.
+
+    They are those of the plan's duration, of the queues' seconds of unavailability in total, and of the messages lost.
+    `away` are nodes that do not run at the end of some draw.
+    """
 
     draws: int
     duration_s: tuple[float, float]

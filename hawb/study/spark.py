@@ -24,11 +24,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 from urllib.parse import urlsplit
 
 from pyspark import SparkConf, SparkContext, java_gateway
+from pyspark.core import context as spark_context
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -107,7 +109,8 @@ def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, 
     }
     settings |= _EVERYWHERE | config
     _start_java(settings | {"spark.master": tried_again(master), "spark.app.name": app_name})
-    return register(builder.master(tried_again(master)).config(map=settings).getOrCreate())
+    with _without_handler():
+        return register(builder.master(tried_again(master)).config(map=settings).getOrCreate())
 
 
 def is_local(master: str) -> bool:
@@ -178,6 +181,20 @@ def _ended_with_this_process(command: list[str], preexec_fn: Callable[[], object
         set_option(_DIES_WITH_PARENT, signal.SIGKILL)
 
     return Popen(command, preexec_fn=prepare, **more)
+
+
+@contextmanager
+def _without_handler() -> Iterator[None]:
+    """Keep Spark from setting its handler of SIGINT in a process that has its own (`hawb.process.listening`).
+
+    Spark's asks Java to cancel its jobs, and writes a traceback if another call to Java is under way.
+    """
+    if not process.listens():
+        yield
+        return
+    ignoring = SimpleNamespace(SIGINT=signal.SIGINT, signal=lambda _number, _handler: None)
+    with mock.patch.object(spark_context, "signal", ignoring):
+        yield
 
 
 def tried_again(master: str) -> str:

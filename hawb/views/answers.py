@@ -21,8 +21,12 @@ from hawb.study.own_upgrade import Within
 
 
 class SafeNode(TypedDict):
-    """What comes of a node's end: by a controlled stop and by a kill the queues that feel it, the worst first; the
-    queues for which RabbitMQ's own checks fail there; and the queues that are out of use before."""
+    """The effects of a node's end on queues.
+
+    `effects` lists the queues that suffer from a controlled stop and from a kill, worst first. `quorum_critical` and
+    `mirror_sync_critical` are the queues for which RabbitMQ's own checks fail on the node. `out_of_use` are the queues
+    that are unavailable before the node ends.
+    """
 
     node: str
     effects: dict[Literal["stop", "kill"], list[Effect]]
@@ -32,7 +36,7 @@ class SafeNode(TypedDict):
 
 
 class Finding(TypedDict):
-    """Something that is wrong with a policy, a queue or a node: what, how bad, why, and what to do."""
+    """A mistake in a policy, a queue or a node: what it is, how severe, why, and the remedy."""
 
     code: str
     severity: Severity
@@ -46,7 +50,7 @@ class Finding(TypedDict):
 
 
 class InForce(TypedDict):
-    """The single policy and operator policy that apply to a queue, and those that match it and do not."""
+    """The policy and operator policy that apply to a queue, and those that match it but do not apply."""
 
     queue: str
     type: str
@@ -57,7 +61,7 @@ class InForce(TypedDict):
 
 
 class Linted(TypedDict):
-    """What is in force in a cluster, and all findings, the worst first."""
+    """The policies in force in a cluster, and all findings, worst first."""
 
     cluster: str
     queues: list[InForce]
@@ -68,12 +72,15 @@ Explored = TypedDict("Explored", {
     "for": str, "faults": int, "operations": int, "verbs": list[str], "over": bool, "depth": int, "states": int,
     "steps_played": int, "queues": list[str], "story": dict[str, Any] | None,
 })  # fmt: skip
-"""What was asked, how far the search came, and the shortest story that ends badly, as a scenario's file has it."""
+"""The question, how far the search came, and the shortest story that ends in harm, as in a scenario's file."""
 
 
 class Plan(TypedDict):
-    """A plan: each node's turn in seconds of its rehearsal, what comes of it, and the rehearsal's steps. Of a full stop
-    the orders too, and the node that waits for others if there is one."""
+    """An upgrade plan: the times of each node's restart, the prediction, and the steps of the rehearsal.
+
+    A plan of a full stop also has the orders of stops and starts, and `stuck`, the node that waits forever for the
+    nodes in `waits_for`, if there is one.
+    """
 
     name: str
     stages: list[Stage]
@@ -87,8 +94,7 @@ class Plan(TypedDict):
 
 
 class OwnTimes(TypedDict):
-    """The times of `--numbers` by which a plan was made, and between which figures, the least and the most, what comes
-    of it lies by 95 %, as their draws tell; none without draws."""
+    """The times of `--numbers` in a plan. `within` has the 95 % intervals of its prediction, null without draws."""
 
     numbers: str
     away_s: float | None
@@ -98,7 +104,7 @@ class OwnTimes(TypedDict):
 
 
 class Upgrade(TypedDict):
-    """The best plan, others beside it, and how it was searched for. `exact` is whether no plan was left out."""
+    """The best plan, other plans, and how the search went. `exact` is true if the search left out no plan."""
 
     plan: Plan
     others: list[Plan]
@@ -130,7 +136,7 @@ Leg = TypedDict("Leg", {
 
 
 class Roll(Upgrade):
-    """A rolling upgrade on the way, by the rules of a release; `moved` is whether mirrored queues have been moved."""
+    """A rolling upgrade on the way, by the rules of a release. `moved` is true if mirrored queues were moved before."""
 
     steps: list[str]
     rules: str
@@ -145,8 +151,11 @@ class Road(TypedDict):
 
 
 class Move(TypedDict):
-    """A queue's move: whether it is ready, ready with changes, cannot be moved or need not be, and why; and for which
-    arguments an application that declares it as before is refused, the first of them in place as `redeclare`."""
+    """A queue's move to quorum queues: ready, ready with changes, impossible or unnecessary, and the reasons.
+
+    `redeclaration` has the arguments for which RabbitMQ refuses an application that declares the queue as before;
+    `redeclare` is the first of them for a move in place.
+    """
 
     queue: str
     verdict: Verdict
@@ -158,7 +167,7 @@ class Move(TypedDict):
 
 
 class PolicyPart(TypedDict):
-    """A policy that comes of another."""
+    """One of the policies that replace a policy."""
 
     name: str
     apply_to: str
@@ -169,7 +178,7 @@ class PolicyPart(TypedDict):
 
 
 class Split(TypedDict):
-    """A policy, and the policies that it becomes."""
+    """A policy, and the policies that replace it."""
 
     policy: str
     operator: bool
@@ -194,7 +203,7 @@ class Rate(TypedDict):
 
 
 class LostConfirmed(TypedDict):
-    """In how many trials confirmed messages were lost, and the interval of that share."""
+    """The number of trials in which confirmed messages were lost, and the interval of their share."""
 
     trials: int
     with_loss: int
@@ -203,7 +212,7 @@ class LostConfirmed(TypedDict):
 
 
 class DownSeconds(TypedDict):
-    """For how many seconds of a trial the queue was out of use."""
+    """The seconds of a trial in which the queue was unavailable."""
 
     mean: float
     mean_low: float | None
@@ -212,7 +221,7 @@ class DownSeconds(TypedDict):
 
 
 class Replicas(TypedDict):
-    """What a type and number of replicas costs and brings; null where no source can say."""
+    """The costs and benefits of a type and number of replicas; null if no source knows."""
 
     type: str
     replicas: int
@@ -226,8 +235,11 @@ class Replicas(TypedDict):
 
 
 class Recommended(TypedDict):
-    """How many replicas a queue has and is to have, and of which type; how many of them are online, how many more nodes
-    it can lose, and how many a stream is declared with (null: not told, or one on each node)."""
+    """A queue's type and number of replicas, and the recommended ones.
+
+    `online` is how many replicas are online, `survives` how many more nodes the queue can lose, and `declared` the
+    number of replicas that a stream is declared with (null: unknown, or one on each node).
+    """
 
     queue: str
     type: str
@@ -241,7 +253,7 @@ class Recommended(TypedDict):
 
 
 class ReplicaCounts(TypedDict):
-    """What 1 to 7 replicas would cost and bring a cluster's queues, and how many each queue is to have."""
+    """The costs and benefits of 1 to 7 replicas for a cluster's queues, and the recommended number for each queue."""
 
     release: str
     nodes: int
@@ -260,14 +272,14 @@ class ReplicaCounts(TypedDict):
 
 
 class Example(TypedDict):
-    """One of many things that are found."""
+    """An example of a finding."""
 
     cluster: str
     thing: str
 
 
 class Risk(TypedDict):
-    """A kind of finding: in how many queues, policies and nodes, and clusters it is."""
+    """A kind of finding: the numbers of queues, of policies and nodes, and of clusters that have it."""
 
     severity: Severity
     code: str
@@ -295,7 +307,7 @@ class RefusedFile(TypedDict):
 
 
 class Audited(TypedDict):
-    """What an audit of many clusters comes to."""
+    """The result of an audit of many clusters."""
 
     clusters: int
     types: dict[str, int]
@@ -305,7 +317,7 @@ class Audited(TypedDict):
 
 
 class Sensitivity(TypedDict):
-    """A number that is assumed, at half, as played and at twice, and the difference from the baseline at each."""
+    """An assumed number, at half, as played and at twice, and the difference from the baseline at each."""
 
     assumption: str
     values: list[float]
@@ -313,11 +325,14 @@ class Sensitivity(TypedDict):
 
 
 class Estimate(TypedDict):
-    """A measure of a design in an environment: its mean over trials and the share of trials in which it is not 0, each
-    with its interval, and how much more the mean is than the baseline's. With numbers that have draws, `open_…` is what
-    half of an interval would be if the rates were all that is not known. `together_…` is the difference's interval that
-    holds at once with those of all other comparisons; `p50`, `p90` and `p99` are quantiles of trials, and `above` is
-    the share of trials above the objective."""
+    """A measure of a design in an environment.
+
+    It has the mean over trials, the share of trials in which the measure is not 0, and how much higher the mean is than
+    the baseline's, each with its interval. `open_…` is the half-width that an interval would have if only the rates
+    were uncertain; it needs numbers with draws. `together_…` is the interval of the difference that holds
+    simultaneously with those of all other comparisons. `p50`, `p90` and `p99` are quantiles of trials, and `above` is
+    the share of trials above the objective.
+    """
 
     design: str
     environment: str
@@ -356,8 +371,11 @@ class Estimate(TypedDict):
 
 
 class FittedRate(TypedDict):
-    """A kind of length of time, what it means, how many were seen to end and how many were still open, and the fit:
-    mean with its interval, distribution, shape, and the AICc of each distribution; null where none ended."""
+    """A kind of duration: its meaning, how many ended and how many were still open, and the fitted distribution.
+
+    The fit is null if no duration ended. It has the mean with its interval, the distribution, its shape, and the AICc
+    of each distribution.
+    """
 
     kind: str
     means: str
@@ -372,7 +390,7 @@ class FittedRate(TypedDict):
 
 
 class FailureCounts(TypedDict):
-    """How many failures were of each kind; `disk_lost` are among those that were no stops."""
+    """The number of failures of each kind. `disk_lost` are among those that were not controlled stops."""
 
     stopped: int
     power_off: int
@@ -389,8 +407,11 @@ class UnreadLog(TypedDict):
 
 
 class Rated(TypedDict):
-    """How often clusters fail by their logs; `together` counts common failures by how many nodes went, `groups` is into
-    how many racks the nodes are dealt by that, and `numbers` is the file for --numbers of hawb study."""
+    """The failure rates of clusters by their logs.
+
+    `together` counts common failures by the number of nodes that failed, `groups` is the number of racks over which the
+    nodes are distributed accordingly, and `numbers` is the file for --numbers of hawb study.
+    """
 
     clusters: int
     nodes: int

@@ -6,18 +6,20 @@ from typing import Any, Literal, TypedDict
 
 from hawb.incident.clocks import Clock
 from hawb.incident.events import Event
-from hawb.incident.lives import EndedBy
+from hawb.incident.node_runs import EndedBy
 
 
 class LogEvent(Event, frozen=True, kw_only=True):
-    """An event that a log tells of, and when it happened by the clock of the reference, in microseconds since 1970."""
+    """An event in a log. `settled_us` is its time by the reference clock, in microseconds since 1970."""
 
     settled_us: int
 
 
 class LogFile(TypedDict):
-    """What of a file could be read: lines, messages, lines of no message, messages without a time; `refused` is why it
-    could not be read to its end, and `is_log` is false for what is not a RabbitMQ log."""
+    """The lines of a log file, its messages, the lines outside of messages, and the messages without a time.
+
+    `refused` is why the file could not be read to its end; `is_log` is false if it is not a RabbitMQ log.
+    """
 
     file: str
     lines: int
@@ -29,8 +31,10 @@ class LogFile(TypedDict):
 
 
 class UnreadMessage(TypedDict):
-    """A message of level error or worse that no rule knows: where it is, and its beginning without quoted text, names
-    and addresses."""
+    """A message of level error or worse that no rule knows: its place and its beginning.
+
+    Quoted text, names and addresses are left out.
+    """
 
     file: str
     line: int
@@ -39,7 +43,7 @@ class UnreadMessage(TypedDict):
 
 
 class UnknownMessage(TypedDict):
-    """A message that no rule knows, without names and numbers, and how often it stands in the logs."""
+    """A message that no rule knows, without names and numbers, and how often the logs have it."""
 
     level: str
     template: str
@@ -47,9 +51,11 @@ class UnknownMessage(TypedDict):
 
 
 class LogEvents(TypedDict):
-    """What a cluster's logs tell, in the order of time; its nodes' clocks; `unread` are the first messages of errors of
-    each file that no rule knows, `severe` how many there are in all, and `repeated` the events that the logs tell of
-    more than once (`hawb incident --events`)."""
+    """The events in a cluster's logs, in order of time, and the clocks of its nodes (`hawb incident --events`).
+
+    `unread` are the first error messages of each file that no rule knows, `severe` is how many there are in all, and
+    `repeated` is how many events the logs have more than once.
+    """
 
     events: list[LogEvent]
     clocks: dict[str, Clock]
@@ -61,22 +67,24 @@ class LogEvents(TypedDict):
 
 
 class Told(TypedDict):
-    """The verdict on an incident: yes, nothing is lost or broken; unknown, where that cannot be told; no."""
+    """The verdict on an incident: yes, nothing is lost or broken; no, something is; unknown, the logs do not say."""
 
     answer: Literal["yes", "no", "unknown"]
     sentence: str
 
 
 class LogLine(TypedDict):
-    """Where a message is."""
+    """The place of a message."""
 
     file: str
     line: int
 
 
 class StorySentence(TypedDict):
-    """A sentence of the story: what happened, from when to when by the clock of the reference (microseconds since
-    1970), on which nodes, to which queues, and the lines that say so."""
+    """A sentence of the story, with its nodes, queues, and the log lines that support it.
+
+    Times are microseconds since 1970 by the reference clock.
+    """
 
     number: int
     kind: str
@@ -89,8 +97,11 @@ class StorySentence(TypedDict):
 
 
 class BrokerLife(TypedDict):
-    """When a broker ran: from its boot, or the first that is known of it, to its end and how it ended; null where no
-    log tells. `seen_us` is the last moment at which it is known to run."""
+    """The period in which a node ran, from its boot to its end, and how it ended.
+
+    It begins at the first sign of it if the logs lack the boot, and is null where no log says. `seen_us` is the last
+    time at which the node is known to run.
+    """
 
     node: str
     from_us: int
@@ -102,7 +113,7 @@ class BrokerLife(TypedDict):
 
 
 class CertainLoss(TypedDict):
-    """Messages that are lost whatever clients did, why and when."""
+    """Messages that are lost whatever clients did; the cause and the time."""
 
     count: int
     cause: str
@@ -110,9 +121,12 @@ class CertainLoss(TypedDict):
 
 
 class PossibleLoss(TypedDict):
-    """Messages that are lost, at `at_us`, if there were any: those that came in between two moments, at one of the
-    nodes where that matters; `listed` is how many of them the listing had, if it had any; `only` those that were not
-    persistent, or were sent with automatic acknowledgement."""
+    """Messages that are lost at `at_us`, if there were any.
+
+    They arrived between `from_us` and `until_us`, on one of `nodes` if the node matters. `listed` is how many of them
+    the listing had, null without one. `only` limits them to messages that were not persistent, or that were delivered
+    with automatic acknowledgement.
+    """
 
     cause: str
     from_us: int
@@ -124,7 +138,7 @@ class PossibleLoss(TypedDict):
 
 
 class LossesOfQueue(TypedDict):
-    """What became of a queue's messages; `kept` is how many it holds at the end, null where that is not known."""
+    """The losses of a queue. `kept` is how many messages it holds at the end, null if unknown."""
 
     queue: str
     certain: list[CertainLoss]
@@ -133,8 +147,10 @@ class LossesOfQueue(TypedDict):
 
 
 class Parting(TypedDict):
-    """Where what was seen and what the rules expect part: the lines that say what was seen, and what was expected; null
-    where there is nothing."""
+    """A difference between the logs and the rules: the lines of what was seen, and what the rules expect.
+
+    Either is null if there is nothing.
+    """
 
     at_us: int
     step: int | None
@@ -144,15 +160,17 @@ class Parting(TypedDict):
 
 
 class Compared(TypedDict):
-    """The story as the rules have it beside what was seen: how many events are equal, and where they part."""
+    """The comparison of the story by the rules with the logs: how many events agree, and the differences."""
 
     equal: int
     parted: list[Parting]
 
 
 class KeepingChange(TypedDict):
-    """A change of the story: how many of the lost messages it keeps, how many are lost with it, and the queue's state
-    at the end."""
+    """A change of the story: how many of the lost messages it keeps, and how many are lost with it.
+
+    `state` is the queue's state at the end.
+    """
 
     what: str
     where: str
@@ -162,7 +180,7 @@ class KeepingChange(TypedDict):
 
 
 class Keepers(TypedDict):
-    """What would have kept a queue's lost messages, the best first."""
+    """The changes that would have kept a queue's lost messages, best first."""
 
     queue: str
     lost: int
@@ -170,15 +188,17 @@ class Keepers(TypedDict):
 
 
 class NotTold(TypedDict):
-    """What no file tells and was assumed."""
+    """An assumption about something that no file says."""
 
     kind: str
     text: str
 
 
 class SpanOfTime(TypedDict):
-    """The span that was asked for, and from when to when the story was played, in microseconds since 1970; null where
-    nothing was asked for, or nothing could be played."""
+    """The period of --since and --until, and the period that was played, in microseconds since 1970.
+
+    It is null if no period was asked for, or nothing could be played.
+    """
 
     since_us: int | None
     until_us: int | None
@@ -187,9 +207,11 @@ class SpanOfTime(TypedDict):
 
 
 class Incident(LogEvents):
-    """An incident: the verdict, the story, what it cost, where the rules would have gone another way, what would have
-    kept the messages, what was assumed; and the lives and events of the span that is told. `untold` is why there is no
-    scenario, if there is none."""
+    """An incident: verdict, story, losses, comparison with the rules, and assumptions.
+
+    `keepers` are the changes that would have kept the messages. `lives` and `events` are those of the period. `untold`
+    is why there is no scenario, if there is none.
+    """
 
     verdict: Told
     headline: str

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from kept_logs import STORIES, exports, logs, reading_of, scenario_of, seen, story_of, text, title
+from samples import each_third
 
 from hawb.broker import kept_stories, real, witness
 from hawb.broker.cluster import CannotPlay
@@ -263,7 +264,7 @@ def test_what_cannot_be_kept_is_refused(played: list[str], tmp_path: Path):
 WHOLE = [story for story in STORIES if (story / "scenario.yaml").exists()]
 
 
-@pytest.mark.parametrize("story", WHOLE, ids=title)
+@pytest.mark.parametrize("story", each_third(WHOLE), ids=title)
 def test_a_kept_story_is_whole_and_names_no_machine(story: Path, subtests: pytest.Subtests):
     with subtests.test(msg="an import reads its exports of before and after"):
         check_exports(story)

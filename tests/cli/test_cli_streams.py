@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from samples import each_third
 
 from hawb.cli import main
 from hawb.cli.spark import asked_with, for_spark
@@ -59,7 +60,7 @@ def alike(told: str) -> str:
     return FINGERPRINT.sub("", told.replace("/fifo/", "/file/"))
 
 
-@pytest.mark.parametrize("words", [
+@pytest.mark.parametrize("words", each_third([
     "run story", "run story --json", "safe story", "lint story", "upgrade story --to 3.13", "migrate story",
     "explore story --faults 1 --operations 0 --json", f"safe {CLUSTER}", f"safe {CLUSTER} --json", f"lint {CLUSTER}",
     f"lint {CLUSTER} --format sarif", "lint manifest", f"upgrade {CLUSTER} --full-stop",
@@ -68,12 +69,24 @@ def alike(told: str) -> str:
     "import manifest -o -", "incident log", "incident log --json", f"incident log {CLUSTER}", "incident log --events",
     "incident log --after definitions --json", "rates log", "rates log --json", "run definitions", "run log",
     "check definitions", "import log -o -", "incident definitions", "study story --output none",
-])  # fmt: skip
+]))  # fmt: skip
 def test_a_pipe_answers_as_its_file_does(tmp_path: Path, words: str):
     of_file, of_fifo = piped(tmp_path, words)
     assert (of_fifo.exit_code, alike(of_fifo.stdout), alike(of_fifo.stderr)) == (
         of_file.exit_code, alike(of_file.stdout), alike(of_file.stderr),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["incident", "rates"])
+def test_a_pipe_in_a_folder_of_logs_is_named_and_not_waited_for(tmp_path: Path, command: str):
+    (tmp_path / "rabbit@a.log").write_text(
+        "2026-04-22 09:00:05.000001+00:00 [info] <0.9.0> Server startup complete; 3 plugins started.\n"
+    )
+    alone = CliRunner().invoke(main, [command, str(tmp_path), "--json"])
+    os.mkfifo(tmp_path / "rabbit@b.log")
+    found = CliRunner().invoke(main, [command, str(tmp_path), "--json"])
+    assert (found.exit_code, found.stdout) == (alone.exit_code, alone.stdout)
+    assert found.exit_code in (0, 3) and "rabbit@b.log: pipes in a folder are not read; name the pipe" in found.stderr
 
 
 @pytest.mark.parametrize("form", ["text", "sarif", "junit"])

@@ -32,6 +32,7 @@ def played(typed: Sequence[Typed], to: Path) -> list[dict]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.full
 def test_an_answer_in_text_or_json_imports_nothing_of_an_extra_and_reaches_nobody(tmp_path: Path) -> None:
     """Though all of them are installed here."""
     typed = typed_commands.ANSWERS

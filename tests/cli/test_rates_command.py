@@ -60,6 +60,18 @@ def test_logs_without_a_failure_tell_no_rate(tmp_path):
     assert result.exit_code == 0 and "No: no node failed by itself in 0.16" in result.stdout
 
 
+def test_a_page_says_that_files_without_logs_tell_no_rate(tmp_path):
+    listing, page = tmp_path / "rates-1.log", tmp_path / "page.html"
+    listing.write_text('[\n{"name": "m2", "node": "n3@10.77.0.3", "state": "running"},\n')
+    result, told = rated(listing, "-o", page), json.loads(rated(listing, "--json").stdout)
+    said = " ".join(result.stdout.split())
+    assert result.exit_code == 0
+    for part in ("no log shows when a node started or stopped", " is not a RabbitMQ log: none of its 2 lines"):
+        assert part in said and part in page.read_text(encoding="utf-8")
+    assert (told["clusters"], told["rates"], told["numbers"]["draws"]) == (0, [], [])
+    assert "hawb replicas" not in said and "No figure" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(("given", "said"), [("none", "No such file"), (".", "no log")])
 def test_what_is_no_log_is_refused(tmp_path, given, said):
     result = rated(tmp_path / given)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from samples import sample
 
 from hawb import languages
 from hawb.cli import main, workbook
@@ -31,7 +32,7 @@ def asked(*words: object, **options: object) -> Result:
 
 @pytest.mark.parametrize(
     ("words", "server", "notebook"),
-    [
+    sample([
         (["lab"], "serve", "notebooks/00-lab.ipynb"),
         (["lab", "--app"], "serve_app", "notebooks/00-lab.ipynb"),
         (["lessons"], "serve", "notebooks/01-contents.ipynb"),
@@ -41,8 +42,8 @@ def asked(*words: object, **options: object) -> Result:
         (["lab", "--app", "-"], "serve_app", "own/standard-input.ipynb"),
         (["lab", *EXPORT], "serve", "own/definitions.ipynb"),
         (["lab", EXPORT[0], f"queues={EXPORT[1]}"], "serve", "own/definitions.ipynb"),
-    ],
-)
+    ], 3),
+)  # fmt: skip
 def test_what_is_opened(served: list[tuple], tmp_path: Path, words: list, server: str, notebook: str) -> None:
     result = asked(*words, "--folder", tmp_path / "hawb", "--port", 9999, "--no-browser", input=STORY.read_text())
     assert result.exit_code == 0, result.stderr

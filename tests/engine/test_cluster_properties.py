@@ -221,6 +221,11 @@ def seldom(reached: Counter, verbs: Collection[str]) -> set[str]:
     return {name for name in verbs if reached[f"verb {name}"] < LEAST_TIMES} if SEED == 0 or LONG else set()
 
 
+def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well_in_a_few_programs():
+    assert tried(quorum=False, examples=60)
+
+
+@pytest.mark.full
 def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well():
     reached = tried(quorum=False)
     verbs = {name for name, verb in VERBS.items() if verb in ACTIONS} - QUORUM_VERBS
@@ -230,7 +235,7 @@ def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well():
 
 
 def test_quorum_queues_keep_every_promise_and_get_well_in_a_few_programs():
-    assert tried(quorum=True, examples=30)
+    assert tried(quorum=True, examples=20)
 
 
 @pytest.mark.full

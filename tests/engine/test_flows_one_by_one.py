@@ -149,7 +149,7 @@ ANSWERED_TWICE = (
 
 
 @seed(SEED)
-@settings(max_examples=1_000 if LONG else 60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1_000 if LONG else 30, suppress_health_check=list(HealthCheck))
 @example(ANSWERED_TWICE)
 @given(flows())
 def test_a_flow_is_the_same_as_its_messages_one_by_one(program):

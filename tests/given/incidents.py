@@ -27,7 +27,7 @@ def incident(story: str) -> Incident:
 def with_losses(*losses: QueueLosses, story: str = AUTOHEAL) -> Incident:
     """The incident with these losses in place of its own, in a cluster that is one in the end."""
     found = incident(story)
-    return replace(found, untold="", losses=losses, outcome=(found.outcome or {}) | {"partitions": []})
+    return replace(found, no_scenario="", losses=losses, outcome=(found.outcome or {}) | {"partitions": []})
 
 
 def certain(queue: str = "orders", count: int = 7, cause: str = "side_given_up") -> QueueLosses:

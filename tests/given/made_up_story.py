@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.events import Event
-from hawb.incident.happening import Happening
-from hawb.incident.retold import Retold
+from hawb.incident.reconstruction import Reconstruction
 from hawb.scenario.load import load
 
 BEGINS_US = 1_000_000_000
@@ -18,10 +18,10 @@ def event(at_s: float, node: str, kind: str, **fields: Any) -> Event:
     return Event(at_us=us(at_s), node=node, kind=kind, **fields)
 
 
-def happening(at_s: float, kind: str, node: str | None = None, queue: str | None = None, **fields: Any) -> Happening:
+def happening(at_s: float, kind: str, node: str | None = None, queue: str | None = None, **fields: Any) -> ClusterEvent:
     """What several messages come to; `by` is the node that wrote the first of them."""
     by = fields.pop("by", node) or "a"
-    return Happening(kind=kind, at_us=us(at_s), node=node, queue=queue, events=(event(at_s, by, kind),), **fields)
+    return ClusterEvent(kind=kind, at_us=us(at_s), node=node, queue=queue, events=(event(at_s, by, kind),), **fields)
 
 
 def us(at_s: float) -> int:
@@ -30,9 +30,9 @@ def us(at_s: float) -> int:
 
 
 def retold(
-    scenario: str, *sources: tuple[Happening, ...], doubts: tuple = (), depths: Mapping[str, int] | None = None
-) -> Retold:  # fmt: skip
+    scenario: str, *sources: tuple[ClusterEvent, ...], doubts: tuple = (), depths: Mapping[str, int] | None = None
+) -> Reconstruction:  # fmt: skip
     """A scenario's text as a story that was retold; `depths` are of a listing of after."""
     read = load(scenario)
     rows = tuple(sources[place] if place < len(sources) else () for place in range(len(read.steps)))
-    return Retold(read, BEGINS_US, us(read.steps[-1].at or 0), rows, doubts, depths or {})
+    return Reconstruction(read, BEGINS_US, us(read.steps[-1].at or 0), rows, doubts, depths or {})

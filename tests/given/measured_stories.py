@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hawb.engine.core import runs
 from hawb.exports.definitions import profile
-from hawb.incident.happening import Happening
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.understanding import Incident, understand
 from hawb.scenario import verbs
 from hawb.scenario.outcome import outcome
@@ -155,14 +155,14 @@ def measured(story: Path) -> Measure:
     """Compare the facts of a story with its logs: count what is found, list what is missing or not confirmed."""
     incident, facts_ = understood(story), story_of(story)
     names, begins_s = facts_["names"], facts_["begun"][0][0]
-    told = [(one, (one.kind, names.get(one.node or ""), one.queue), one.at_us / 1e6) for one in incident.happenings
+    told = [(one, (one.kind, names.get(one.node or ""), one.queue), one.at_us / 1e6) for one in incident.cluster_events
             if one.at_us / 1e6 >= begins_s - 1]  # fmt: skip
     true = [*facts(story)]
     missing = [fact for fact in true if not any(is_of(fact, key, at_s) for _, key, at_s in told)]
     return Measure(len(true) - len(missing), missing, [*unconfirmed(story, told)])
 
 
-def unconfirmed(story: Path, told: list[tuple[Happening, Key, float]]) -> Iterator[Key]:
+def unconfirmed(story: Path, told: list[tuple[ClusterEvent, Key, float]]) -> Iterator[Key]:
     """What was found and nothing confirms: ends of nodes that the driver did not bring about, and what nobody knew."""
     of_nodes = [fact for fact in of_steps(story) if fact.key[0] in ENDS.values()]
     joining = [at_s for one, _, at_s in told if one.kind == "node_joined"]

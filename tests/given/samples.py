@@ -8,13 +8,19 @@ import pytest
 
 
 def sample(values: Iterable[object], count: int = 1) -> list[object]:
-    """Return parameters of which all but the first `count` are marked `full`; a tuple is several parameters."""
-    return [value if place < count else _full(value) for place, value in enumerate(values)]
+    """Return parameters of which `count`, evenly spread, are as given and the others are marked `full`.
+
+    A tuple is several parameters.
+    """
+    given = list(values)
+    kept = {place * len(given) // count for place in range(count)} if count else set()
+    return [value if place in kept else _full(value) for place, value in enumerate(given)]
 
 
 def each_third(values: Iterable[object]) -> list[object]:
     """Return parameters of which all but each third are marked `full`."""
-    return [_full(value) if place % 3 else value for place, value in enumerate(values)]
+    given = list(values)
+    return sample(given, -(-len(given) // 3))
 
 
 def _full(value: object) -> object:

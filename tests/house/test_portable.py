@@ -87,6 +87,7 @@ def texts_without_encoding(file: Path) -> Iterator[int]:
                 yield call.lineno
 
 
+@pytest.mark.full
 def test_no_text_depends_on_the_encoding_of_a_system():
     sources = [file for file in sorted(HAWB.rglob("*.py")) if file.relative_to(ROOT).as_posix() not in LINUX_ALONE]
     assert [f"{file.name}:{line}" for file in sources for line in texts_without_encoding(file)] == []

@@ -61,8 +61,7 @@ def played(file: Path) -> Run:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_scenario(file: Path, subtests):
-    """Each scenario is played once, once more without its `expect` steps, once after it was written and loaded, and
-    once as a Python script."""
+    """Each scenario is played once, once more without its `expect` steps, and once as a Python script."""
     scenario, run = scenario_in(file), played(file)
     told = outcome(run)
     with subtests.test("ends as it expects to"):
@@ -73,8 +72,8 @@ def test_scenario(file: Path, subtests):
     with subtests.test("names the source of its rule first"):
         comment = re.match(r"(# .*\n)*", file.read_text(encoding="utf-8"))[0]
         assert re.search("guide|rabbit", comment, re.IGNORECASE)
-    with subtests.test("has the same outcome after it was written and loaded"):
-        assert outcome_json(Run.of(load(dump(scenario)))) == outcome_json(run)
+    with subtests.test("is the same after it was written and loaded"):
+        assert load(dump(scenario)) == scenario
     with subtests.test("has an outcome that the JSON Schema allows"):
         validate("run", json.loads(outcome_json(run)))
     bare = replace(scenario, steps=tuple(step for step in scenario.steps if not isinstance(step.verb, Expect)))
@@ -148,6 +147,7 @@ def imbalances(moment: Moment) -> list[str]:
     return found
 
 
+@pytest.mark.full
 def test_the_outcome_is_the_same_bytes_whatever_the_hash_seed():
     """The other seed is that of this process."""
     printed = all_outcomes("1" if os.environ.get("PYTHONHASHSEED") != "1" else "2")

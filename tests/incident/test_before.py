@@ -6,12 +6,12 @@ import pytest
 from made_up_story import event, happening, us
 
 from hawb.incident.before import Exports, listed_after, older, stood
-from hawb.incident.happening import Happening
-from hawb.incident.lives import Life
+from hawb.incident.cluster_event import ClusterEvent
+from hawb.incident.node_runs import NodeRun
 from hawb.incident.replicas import replicas_at
 
 
-def replicas(found: list[Happening], at_s: float) -> dict[str, tuple]:
+def replicas(found: list[ClusterEvent], at_s: float) -> dict[str, tuple]:
     return {queue: (one.first, sorted(one.others)) for queue, one in replicas_at(found, us(at_s)).items()}
 
 
@@ -101,7 +101,7 @@ def test_without_definitions_queues_have_the_mirrors_that_were_seen():
 )
 def test_what_is_done_about_partitions_is_what_was_seen(found, handling):
     boots = [event(-50, node, "node_starting") for node in "abc"]
-    lives = [Life(boot.node, boot.at_us, None, None, boot, boot, us(9)) for boot in boots]
+    lives = [NodeRun(boot.node, boot.at_us, None, None, boot, boot, us(9)) for boot in boots]
     assert stood(found, lives, document(), us(0), None).cluster["cluster_partition_handling"] == handling
 
 

@@ -14,5 +14,5 @@ def test_what_stood_nowhere_is_left_out(tmp_path):
         + HEAD.format(37, "r", "Synchronising: 3568 messages to synchronise")
     )
     found = understand([tmp_path])
-    assert found.retold is not None
-    assert [queue.queue for queue in found.retold.scenario.queues] == ["r"]
+    assert found.reconstructed is not None
+    assert [queue.queue for queue in found.reconstructed.scenario.queues] == ["r"]

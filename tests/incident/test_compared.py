@@ -105,11 +105,11 @@ def test_of_two_the_nearer_one_is_the_same():
 def test_a_story_that_misses_a_step_parts_from_what_was_seen():
     """A kill that is left out of a real story."""
     incident = understood(DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted")
-    story = incident.retold
+    story = incident.reconstructed
     assert story is not None and incident.comparison is not None and not incident.comparison.apart
     steps, sources = story.scenario.steps[:-2], story.sources[:-2]
     cut = replace(story, scenario=replace(story.scenario, steps=steps), sources=sources)
-    comparison = compared(cut, incident.happenings, outcome(Run.of(cut.scenario)))
+    comparison = compared(cut, incident.cluster_events, outcome(Run.of(cut.scenario)))
     assert [(pair.verdict, pair.kind) for pair in comparison.apart] == [
         ("only seen", "node_killed"), ("only seen", "mirror_promoted"),
     ]  # fmt: skip

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from hawb.incident.happening import Happening
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.understanding import Incident, understand
 from hawb.scenario import verbs
 from hawb.views.incident.incident_report import account, report_of
@@ -128,8 +128,8 @@ def test_a_boot_that_failed_is_the_answer_with_its_reason(log, why, tmp_path):
     found = told(tmp_path, n1=log)
     assert answer(found)[0] == "no" and answer(found)[1].startswith("n1 failed to boot") and why in answer(found)[1]
     assert account(found).picture.title.startswith("At 09:0" if "2026-04-22" in log or "Apr" in log else "At ")
-    assert [life.ended_by for life in found.lives] == ["failed"]
-    assert "node_started" not in {one.kind for one in found.happenings}
+    assert [life.ended_by for life in found.node_runs] == ["failed"]
+    assert "node_started" not in {one.kind for one in found.cluster_events}
     assert "all 1 event went" not in text(report_of(account(found)))
 
 
@@ -153,7 +153,7 @@ def test_a_reason_of_several_lines_that_is_not_known_is_told_by_its_words(tmp_pa
                         " (exit, aborted, rabbit_runtime_parameters)")],
 )  # fmt: skip
 def test_what_was_taken_out_of_a_reason_is_no_reason(reason: str, told: str):
-    assert boot_why([Happening(kind="boot_failed", at_us=0, node="n1", reason=reason)], Names({}, {})) == told
+    assert boot_why([ClusterEvent(kind="boot_failed", at_us=0, node="n1", reason=reason)], Names({}, {})) == told
 
 
 def test_a_boot_without_a_time_that_failed_is_no_all_clear(tmp_path):
@@ -177,11 +177,11 @@ def test_a_node_whose_boot_failed_is_not_started_in_the_story(tmp_path):
     """It is down in the end, and it is up once a later boot has succeeded."""
     log = STOPS + STARTS + failed("Error during startup: {error,timeout_waiting_for_leader}")
     found = told(tmp_path, n1=log)
-    assert [type(step.verb) for step in found.retold.scenario.steps] == [verbs.Stop, verbs.Wait]
+    assert [type(step.verb) for step in found.reconstructed.scenario.steps] == [verbs.Stop, verbs.Wait]
     assert found.outcome["nodes"]["rabbit@n1"] != "running"
     again = log + STARTS.replace("09:00:10", "09:06:00") + RUNS.replace("09:00:15", "09:06:05")
     found = told(tmp_path, n1=again)
-    assert [type(step.verb) for step in found.retold.scenario.steps] == [verbs.Stop, verbs.Start, verbs.Wait]
+    assert [type(step.verb) for step in found.reconstructed.scenario.steps] == [verbs.Stop, verbs.Start, verbs.Wait]
     assert answer(found)[0] == "no"
 
 
@@ -218,8 +218,8 @@ def test_a_node_that_joined_since_is_no_cluster_of_its_own(tmp_path):
     joined = log + severe("Clustering with ['rabbit@a'] as disc node", level="info", second=50)
     for name, said in (("a", log), ("b", joined)):
         (tmp_path / f"rabbit@{name}.log").write_text(said.replace("09:05:50", "09:07:00"), encoding="utf-8")
-    assert "clusters_apart" not in {one.kind for one in understand([tmp_path], keepers=False).happenings}
-    assert "clusters_apart" not in {one.kind for one in told(tmp_path, a=log, b=STARTS + RUNS).happenings}
+    assert "clusters_apart" not in {one.kind for one in understand([tmp_path], keepers=False).cluster_events}
+    assert "clusters_apart" not in {one.kind for one in told(tmp_path, a=log, b=STARTS + RUNS).cluster_events}
 
 
 FAULTS = {
@@ -305,7 +305,7 @@ def test_the_worst_is_told_first_and_the_others_are_counted(tmp_path):
 def test_a_queue_that_was_restarted_after_its_crash_is_no_fault_of_its_own(tmp_path):
     crash = FAULTS["a classic queue that is not restarted"][0]
     restarted = severe("Restarting crashed queue 'orders' in vhost '/'.", second=12)
-    assert "queue_crashed" not in {one.kind for one in told(tmp_path, n1=crash + restarted).happenings}
+    assert "queue_crashed" not in {one.kind for one in told(tmp_path, n1=crash + restarted).cluster_events}
 
 
 def test_supervisors_and_applications_that_end_with_their_node_are_no_faults(tmp_path):

@@ -38,14 +38,14 @@ def test_who_stood_for_election_by_chance_is_followed():
     played = play(retold(KILLED), found)
     assert played.outcome["queues"]["q"]["leader"] == "c"
     assert [pair.verdict for pair in played.comparison.pairs if pair.seen == found[2]] == ["by chance"]
-    assert ("chance", "c") in {(doubt.kind, doubt.node) for doubt in played.retold.doubts}
+    assert ("chance", "c") in {(doubt.kind, doubt.node) for doubt in played.reconstructed.doubts}
 
 
 def test_who_cannot_lead_is_told():
     found = [happening(1, "node_killed", "a"), happening(30, "leader_elected", "a", "q", term=3)]
     played = play(retold(KILLED), found)
     assert ("only seen", "a") in {(pair.verdict, pair.seen and pair.seen.node) for pair in played.comparison.apart}
-    assert not [step for step in played.retold.scenario.steps if isinstance(step.verb, TransferLeadership)
+    assert not [step for step in played.reconstructed.scenario.steps if isinstance(step.verb, TransferLeadership)
                 and step.verb.node == "a" and (step.at or 0) < 30]  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def test_whom_autoheal_restarts_is_as_the_rules_have_it_or_as_it_was_seen(restar
     steps = f"  - {{stop: {restarted}, at: 21}}\n  - {{start: {restarted}, at: 24}}\n  - {{wait: 0"
     as_seen = retold(HEALED.replace("autoheal}", "ignore}").replace("  - {wait: 0", steps), (), (), found[4:5])
     played = closest([by_rules, as_seen], found)
-    assert played.retold.scenario == (by_rules if restarted == "a" else as_seen).scenario
+    assert played.reconstructed.scenario == (by_rules if restarted == "a" else as_seen).scenario
     assert [pair.verdict for pair in played.comparison.pairs if pair.kind == "node_paused"] == ["equal"]
     assert closest([], found) is None
 
@@ -115,14 +115,14 @@ def test_what_a_policy_said_that_is_in_no_export_is_what_agrees_with_the_mirrors
     steps, seen, doubts = changed()
     found = sorted([*steps, *seen], key=lambda one: one.at_us)
     played = play(retold(CHANGED, *((one,) for one in steps), doubts=tuple(doubts)), found)
-    said = next(step.verb for step in played.retold.scenario.steps if isinstance(step.verb, SetPolicy))
+    said = next(step.verb for step in played.reconstructed.scenario.steps if isinstance(step.verb, SetPolicy))
     assert said.definition["ha-mode"] == "all" and said.definition["ha-promote-on-shutdown"] == "when-synced"
-    assert [doubt.kind for doubt in played.retold.doubts] == ["policy_worked_out"]
+    assert [doubt.kind for doubt in played.reconstructed.doubts] == ["policy_worked_out"]
     assert not [pair for pair in played.comparison.apart if pair.kind in SHOWN]
 
 
 def test_masters_of_a_drained_node_are_drawn_until_they_are_where_they_were_seen():
     """And what a queue holds is found out anew for the draw that is taken."""
     story = DATA / "logs" / "3.8" / "random-forgotten-newcomer"
-    assert understood(story, later=True).retold.scenario.seed
+    assert understood(story, later=True).reconstructed.scenario.seed
     assert differences(story, later=True) == []

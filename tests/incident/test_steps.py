@@ -7,21 +7,21 @@ from made_up_story import event, happening, us
 from msgspec.structs import replace
 
 from hawb.incident.doubts import OF_PLACES
-from hawb.incident.lives import Life
+from hawb.incident.node_runs import NodeRun
+from hawb.incident.step_context import StepContext
 from hawb.incident.steps import STEPS, sides_of
-from hawb.incident.teller import Teller
 from hawb.scenario import verbs
 
 IMPORTED = {"cluster": {"version": "3.10"}, "policies": [], "operator_policies": []}
 
 
-def life(node: str, from_s: float, until_s: float | None, ended_by, seen_s: float) -> Life:
+def life(node: str, from_s: float, until_s: float | None, ended_by, seen_s: float) -> NodeRun:
     first = event(from_s, node, "node_starting")
-    return Life(node, us(from_s), None if until_s is None else us(until_s), ended_by, first, first, us(seen_s))
+    return NodeRun(node, us(from_s), None if until_s is None else us(until_s), ended_by, first, first, us(seen_s))
 
 
 def told(found, lives=(), later=None, healed=False, **imported) -> list[tuple[float, object]]:
-    tell = Teller(found, lives, IMPORTED | imported, later, healed)
+    tell = StepContext(found, lives, IMPORTED | imported, later, healed)
     return [(round((step.at_us - us(0)) / 1e6, 2), step.verb) for one in found if one.kind in STEPS
             for step in STEPS[one.kind](tell, one)]  # fmt: skip
 
@@ -199,7 +199,8 @@ def test_a_node_that_did_not_wait_for_those_that_stopped_later_was_forced(others
 def test_that_a_node_was_forced_to_boot_is_taken():
     """It may as well have forgotten the others while it was down: then what they had is elsewhere."""
     found = [replace(happening(40, "node_started", "a"), until_us=us(41))]
-    tell = Teller(found, [life("a", -50, 20, "stopped", 20), life("b", -50, 30, "stopped", 30)], IMPORTED, None, False)
+    runs = [life("a", -50, 20, "stopped", 20), life("b", -50, 30, "stopped", 30)]
+    tell = StepContext(found, runs, IMPORTED, None, False)
     assert [step.verb for step in STEPS["node_started"](tell, found[0])] == [verbs.ForceBoot("a")]
     assert [(doubt.kind, doubt.node) for doubt in tell.doubts] == [("forced_boot", "a")]
     assert "forced_boot" in OF_PLACES

@@ -17,22 +17,22 @@ def test_an_incident_has_what_would_have_kept_its_messages():
     (kept,) = incident.keepers
     assert kept.harm.queue == "ha.orders"
     assert {one.change.what for one in kept.changed if one.kept == 100} >= {"ha-sync-mode: automatic"}
-    assert isinstance(incident.retold.scenario.steps[kept.harm.step].verb, Kill)
+    assert isinstance(incident.reconstructed.scenario.steps[kept.harm.step].verb, Kill)
 
 
 def test_exports_may_be_given_in_any_order():
     files = exports(STORY, "before")
-    told = [understand([STORY], given, keepers=False).retold for given in (files, files[::-1])]
+    told = [understand([STORY], given, keepers=False).reconstructed for given in (files, files[::-1])]
     assert told[0] == told[1]
 
 
 def test_a_listing_of_after_is_known_as_that():
     incident = understand([STORY], exports(STORY, "after"), keepers=False)
-    assert "listed_after" in {doubt.kind for doubt in incident.retold.doubts}
-    (entry,) = incident.retold.scenario.queues
+    assert "listed_after" in {doubt.kind for doubt in incident.reconstructed.doubts}
+    (entry,) = incident.reconstructed.scenario.queues
     assert (entry.master, entry.mirrors) == ("n1@10.77.0.1", ("n2@10.77.0.2", "n3@10.77.0.3"))
     assert incident.unsure("ha.orders") == {"messages", "place"}
-    assert incident.outcome["queues"]["ha.orders"]["messages"] == incident.retold.depths["ha.orders"]
+    assert incident.outcome["queues"]["ha.orders"]["messages"] == incident.reconstructed.depths["ha.orders"]
 
 
 def test_definitions_of_after_tell_of_no_depths():
@@ -40,24 +40,24 @@ def test_definitions_of_after_tell_of_no_depths():
     [definitions] = [file for file in exports(STORY, "after") if file.name.startswith("definitions")]
     before = exports(STORY, "before")
     incident, alone = (understand([STORY], before, later=later, keepers=False) for later in ([definitions], ()))
-    assert incident.retold.depths == {}
-    assert incident.retold == alone.retold
+    assert incident.reconstructed.depths == {}
+    assert incident.reconstructed == alone.reconstructed
 
 
 def test_a_log_in_which_nothing_happens_has_no_story(tmp_path):
     head = "2026-11-27 08:55:31.694468+00:00 [info] <0.1.0>"
     (tmp_path / "rabbit@a.log").write_text(f"{head} Starting RabbitMQ 3.10.8 on Erlang 25\n{head} node rabbit@b up\n")
     incident = understand([tmp_path])
-    assert incident.retold is None and incident.untold
-    assert [one.kind for one in incident.happenings] == ["node_started"]
+    assert incident.reconstructed is None and incident.no_scenario
+    assert [one.kind for one in incident.cluster_events] == ["node_started"]
     assert incident.unsure("any") == {"messages", "place"}
 
 
 def test_logs_of_one_node_alone_are_understood():
     (log,) = [file for file in logs(STORY) if file.name.startswith("b")]
     incident = understand([log], exports(STORY, "before"), keepers=False)
-    assert incident.retold is not None
-    assert len(incident.retold.scenario.cluster.nodes) == 3
+    assert incident.reconstructed is not None
+    assert len(incident.reconstructed.scenario.cluster.nodes) == 3
 
 
 def test_an_export_that_cannot_be_read_is_refused(tmp_path):
@@ -82,4 +82,4 @@ def test_a_listing_that_does_not_count_a_queue_says_nothing_of_its_depth():
     listing = read_exports([file for file in exports(story, "after") if not file.name.startswith("definitions")])
     assert "plain.05" in {entry["queue"] for entry in listing.placed} - listing.depths.keys()
     incident = understand([story], exports(story, "before"), later=exports(story, "after"), keepers=False)
-    assert "plain.05" not in {doubt.queue for doubt in incident.retold.doubts}
+    assert "plain.05" not in {doubt.queue for doubt in incident.reconstructed.doubts}

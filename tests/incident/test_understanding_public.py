@@ -9,7 +9,7 @@ import pytest
 import yaml
 from kept_logs import DATA
 
-from hawb.incident.happening import KINDS, Happening
+from hawb.incident.cluster_event import KINDS, ClusterEvent
 from hawb.incident.reading import read_logs
 from hawb.incident.understanding import understand
 from hawb.views.incident.incident_report import account
@@ -19,7 +19,7 @@ STORIES = yaml.safe_load((DATA / "public-stories.yaml").read_text(encoding="utf-
 KEYS = {"title", "source", "release", "said", "logs", "tells"}
 
 
-def told(one: Happening) -> str:
+def told(one: ClusterEvent) -> str:
     """A happening as a story has it; how one ended that is of no node stands in the node's place."""
     ended = one.reason if one.kind in ("synchronisation", "partition_begun") else None
     node = None if one.kind == "synchronisation" else one.node
@@ -37,7 +37,7 @@ def test_a_public_story_is_read_as_it_was_found_out(story: dict[str, Any], subte
         (tmp_path / name).write_text(text, encoding="utf-8")
     found = understand([tmp_path], keepers=False)
     with subtests.test(msg="what happened is read"):
-        assert [told(one) for one in found.happenings] == story["tells"]
+        assert [told(one) for one in found.cluster_events] == story["tells"]
     if "events" in story:
         with subtests.test(msg="each message is read as its kind of event"):
             assert [event.kind for event in read_logs([tmp_path]).events] == story["events"]
@@ -56,7 +56,7 @@ def test_a_node_without_a_log_is_played_as_killed_and_that_is_no_parting(tmp_pat
 def test_of_a_release_without_rules_of_its_own_it_is_said_whose_are_taken(tmp_path):
     old = next(story for story in STORIES if story["title"].startswith("a node of a release without rules"))
     (tmp_path / "rabbit@hare.log").write_text(old["logs"]["rabbit@hare.log"], encoding="utf-8")
-    retold = understand([tmp_path], keepers=False).retold
+    retold = understand([tmp_path], keepers=False).reconstructed
     assert "hawb does not have the rules of RabbitMQ 3.6.6: it uses those of the nearest release." in {
         doubt.text for doubt in (retold.doubts if retold else ())
     }  # fmt: skip

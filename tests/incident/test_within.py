@@ -9,7 +9,7 @@ from kept_logs import DATA, exports, reading_of
 from made_up_story import happening, us
 
 from hawb.incident.asked import Asked, when
-from hawb.incident.steps import Told
+from hawb.incident.steps import TimedStep
 from hawb.incident.understanding import Incident, of_reading, read_exports, understand
 from hawb.incident.within import begun, lasting
 from hawb.scenario import verbs
@@ -27,8 +27,8 @@ def told(since: str | None = None, until: str | None = None, story=CRASHED, mome
 
 
 def steps_of(incident: Incident) -> list[tuple[str, tuple[str, ...]]]:
-    assert incident.retold is not None
-    return [(step.name, getattr(step.verb, "nodes", ())) for step in incident.retold.scenario.steps[:-1]]
+    assert incident.reconstructed is not None
+    return [(step.name, getattr(step.verb, "nodes", ())) for step in incident.reconstructed.scenario.steps[:-1]]
 
 
 def ends(incident: Incident) -> dict:
@@ -38,24 +38,25 @@ def ends(incident: Incident) -> dict:
 
 def test_a_span_with_all_in_it_changes_nothing():
     whole, same = told(), told("12:04:00", "12:06:00")
-    assert same.retold == whole.retold and same.losses == whole.losses and same.comparison == whole.comparison
+    assert same.reconstructed == whole.reconstructed
+    assert same.losses == whole.losses and same.comparison == whole.comparison
 
 
 def test_the_story_begins_with_what_went_wrong_first_in_the_span_and_stands_as_the_logs_tell():
     """A node was stopped and started before: its mirror is there again, and what it holds is not known."""
     incident = told("12:05:00")
     assert steps_of(incident) == [("stop", (C,)), ("kill", (A,))]
-    assert incident.retold.scenario.cluster.down == {}
+    assert incident.reconstructed.scenario.cluster.down == {}
     assert ends(incident) == ends(told())
 
 
 def test_who_was_down_when_the_span_begins_is_down_in_the_story():
     incident = told("12:04:50")
-    assert incident.retold.scenario.cluster.down == {B: "stopped"}
+    assert incident.reconstructed.scenario.cluster.down == {B: "stopped"}
     assert steps_of(incident) == [("start", (B,)), ("stop", (C,)), ("kill", (A,))]
-    [queue] = incident.retold.scenario.queues
+    [queue] = incident.reconstructed.scenario.queues
     assert (queue.master, queue.mirrors) == (A, (C,))
-    assert "listed_long_before" in {doubt.kind for doubt in incident.retold.doubts}
+    assert "listed_long_before" in {doubt.kind for doubt in incident.reconstructed.doubts}
     assert "place" in incident.unsure("ha.orders")
 
 
@@ -69,22 +70,22 @@ def test_the_story_ends_with_the_span():
 def test_what_a_listing_of_after_has_is_not_of_the_end_of_a_span():
     files = exports(CRASHED, "after")
     incident = understand([CRASHED], exports(CRASHED, "before"), later=files, until=when("12:05:03"), keepers=False)
-    assert incident.retold.depths == {}
+    assert incident.reconstructed.depths == {}
 
 
 def test_a_span_in_which_nothing_happens_has_no_story():
     incident = told("12:04:46", "12:04:57")
-    assert incident.retold is None and incident.untold
+    assert incident.reconstructed is None and incident.no_scenario
 
 
 def test_a_partition_that_was_there_already_is_what_the_story_begins_with():
     whole = told(story=PARTED)
-    [begins] = [one for one in whole.happenings if one.kind == "partition_begun"][:1]
+    [begins] = [one for one in whole.cluster_events if one.kind == "partition_begun"][:1]
     since_us = begins.at_us + 1_000_000
     assert begins.until_us > since_us
-    [parted, *_] = [place for place, step in enumerate(whole.retold.scenario.steps)
+    [parted, *_] = [place for place, step in enumerate(whole.reconstructed.scenario.steps)
                     if isinstance(step.verb, verbs.Partition)]  # fmt: skip
-    step = Told(begins.at_us, whole.retold.scenario.steps[parted].verb, (begins,))
+    step = TimedStep(begins.at_us, whole.reconstructed.scenario.steps[parted].verb, (begins,))
     assert begun([step], Asked(since_us)) == [step]
     assert begun([step], Asked(begins.until_us)) == []
 
@@ -102,7 +103,7 @@ ALARM, DRAIN = happening(10, "alarm_set", "a", name="disk"), happening(10, "node
 def test_a_story_begins_with_alarms_and_maintenance_that_last(one, ended_by, lasts):
     verb = verbs.Alarm("a", "disk") if one is ALARM else verbs.Drain("a")
     found = [one, *([ended_by] if ended_by else [])]
-    assert [*lasting([Told(one.at_us, verb, (one,))], found, us(60))] == [Told(us(60), verb, (one,))] * lasts
+    assert [*lasting([TimedStep(one.at_us, verb, (one,))], found, us(60))] == [TimedStep(us(60), verb, (one,))] * lasts
 
 
 @pytest.mark.parametrize("story", [
@@ -112,10 +113,10 @@ def test_a_story_begins_with_alarms_and_maintenance_that_last(one, ended_by, las
 def test_a_story_that_is_told_from_behind_its_first_step_on_ends_as_the_whole_does_or_is_unsure(story):
     reading, given = reading_of(LOGS / story), read_exports(exports(LOGS / story, "before"))
     whole = of_reading(reading, given)
-    first_us = whole.retold.begins_us + round(whole.retold.scenario.steps[0].at * 1_000_000)
+    first_us = whole.reconstructed.begins_us + round(whole.reconstructed.scenario.steps[0].at * 1_000_000)
     part = of_reading(reading, given, span=Asked(first_us + 1_000))
     places = [{name: [queue.get(key) for key in ("master", "mirrors", "leader", "members")]
                for name, queue in incident.outcome["queues"].items()} for incident in (whole, part)]  # fmt: skip
     assert [name for name, place in places[0].items()
             if places[1].get(name) != place and "place" not in part.unsure(name)] == []  # fmt: skip
-    assert part.retold.begins_us > whole.retold.begins_us
+    assert part.reconstructed.begins_us > whole.reconstructed.begins_us

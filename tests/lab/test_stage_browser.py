@@ -67,6 +67,7 @@ def test_a_step_is_seen_movement_by_movement_and_backwards():
         assert page.locator(".hs-play").inner_text() == "↻ again"
 
 
+@pytest.mark.full
 def test_who_asks_for_less_movement_sees_at_once_what_came_of_it():
     with stage_page(calm=True) as page:
         pick(page, "node a", "kill")
@@ -116,11 +117,11 @@ def test_the_lab_opens_at_rest_with_one_invitation(size):
         assert page.locator(".hs-can", has_text="Click a node").is_visible()
 
 
-@pytest.mark.parametrize(("language", "name", "group", "typed"), [
+@pytest.mark.parametrize(("language", "name", "group", "typed"), sample([
     ("en", "scenario", "Incidents", "incidents mirror"),
     ("zh", "场景", "真实事故", "真实事故 mirror"),
     ("pt", "cenário", "Sincronização", "SINCRONIZACAO mirror"),
-])  # fmt: skip
+]))  # fmt: skip
 def test_a_scenario_is_found_by_words_and_opened_by_keyboard(language, name, group, typed):
     with stage_page(calm=True) as page:
         begin(page, Lab(Controller(), language))
@@ -179,6 +180,7 @@ def test_the_tour_goes_on_from_what_was_done_in_any_order_and_language():
         guide.get_by_role("button", name="Encerrar a à força").wait_for()
 
 
+@pytest.mark.full
 def test_the_tour_claims_no_loss_where_a_policy_kept_the_messages():
     with stage_page(calm=True) as page:
         policy = {"name": "ha-all", "pattern": "^ha", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
@@ -222,7 +224,7 @@ INNER = """() => [...document.querySelectorAll(".hs-picture, .hs-happened .hs-bo
   box => box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth).length"""
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (1160, 675)])
+@pytest.mark.parametrize("size", [(1160, 675), pytest.param((1280, 800), marks=pytest.mark.full)])
 def test_a_line_between_two_nodes_is_read_at_a_glance_before_and_after_the_nodes_notice(size):
     with stage_page(size, calm=True, start=FOUR_QUEUES) as page:
         pick(page, "node c", "start")
@@ -255,12 +257,12 @@ def many_names(page) -> None:
     show(page)
 
 
-@pytest.mark.parametrize("done", [
+@pytest.mark.parametrize("done", sample([
     lambda page: None,
     lambda page: pick(page, "node a", "kill"),
     many_names,
     lambda page: page.lab.stage.receive({"do": "part", "links": [["a", "b"]]}) or show(page),
-], ids=["opened", "loss", "long names", "cut"])  # fmt: skip
+], 2), ids=["opened", "loss", "long names", "cut"])  # fmt: skip
 def test_on_a_phone_no_text_leaves_its_box_and_nothing_is_cut(done):
     with stage_page(PHONE, calm=True) as page:
         done(page)
@@ -325,6 +327,7 @@ def test_names_from_outside_are_text():
         assert page.title() == "stage"
 
 
+@pytest.mark.full
 def test_a_thousand_messages_in_flight_are_all_drawn():
     with stage_page() as page:
         page.lab.controller.act("publish", {"queue": "ha.orders", "count": 5000})

@@ -10,6 +10,7 @@ from pathlib import Path
 import ipywidgets as widgets
 import pytest
 from pseudo_language import NAME, plain_words, pseudo_language, visible
+from samples import sample
 
 from hawb import languages
 from hawb.lab import menus
@@ -104,7 +105,7 @@ PANELS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("panel", PANELS)
+@pytest.mark.parametrize("panel", sample(PANELS, 4))
 def test_a_panel_comes_from_the_catalogues(wide: Lab, panel: str) -> None:
     wide.controller.choose("ha.orders")
     wide.open_panel(panel)

@@ -8,6 +8,7 @@ import pytest
 from inventories import cluster, policy, queue
 from lint_cases import CASES
 from msgspec.structs import replace
+from samples import each_third
 
 from hawb.planning.advice import ADVICE
 from hawb.planning.followed import (
@@ -70,7 +71,7 @@ def refused(after: Inventory, before: Inventory) -> list[str]:
 
 
 @pytest.mark.parametrize("version", PROFILES)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", each_third(CASES))
 def test_what_was_found_is_gone_once_the_advice_is_followed(case: str, version: str):
     given = replace(CASES[case], profile=PROFILES[version])
     before = lint(given).findings
@@ -87,7 +88,7 @@ def test_what_was_found_is_gone_once_the_advice_is_followed(case: str, version: 
 
 
 @pytest.mark.parametrize("version", ["3.10", "4.0"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", each_third(CASES))
 def test_each_advice_that_is_given_leaves_fewer_errors_and_warnings(case: str, version: str):
     """By `severity`, each where those before it are followed; what is not given makes nothing better, or is done."""
     there = replace(CASES[case], profile=PROFILES[version])

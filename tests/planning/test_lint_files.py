@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from conftest import LONG
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from inventories import FILES, HA, REAL, ROOT, cluster, codes, policy, queue
 
@@ -138,6 +139,7 @@ KEYS = sorted(PROFILES["3.13"].policy_settings)
 
 
 @given(st.integers(0, 2**32))
+@settings(max_examples=5_000 if LONG else 30)
 def test_whatever_stands_in_an_export_or_a_listing_is_judged_or_refused(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ):

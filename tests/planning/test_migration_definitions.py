@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from conftest import LONG
 from html_pages import Page
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -213,7 +214,7 @@ EXPORT = json.loads(FILES[0].read_text())
 
 
 @given(st.sampled_from(SECTIONS), st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5_000 if LONG else 40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_an_odd_export_is_planned_or_refused_in_words(tmp_path: Path, section: str, data: st.DataObject):
     """Whatever stands in a section, or in place of a value of its first entry."""
     entry = dict((EXPORT[section] or [{"name": "n", "vhost": "/", "source": "s", "destination": "d"}])[0])

@@ -25,7 +25,7 @@ from hawb.rules.quorum import majority
 
 @given(PROGRAMS)
 @seed(SEED)
-@settings(max_examples=5_000 if LONG else 200, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5_000 if LONG else 60, suppress_health_check=list(HealthCheck))
 def test_any_program(program: Program):
     end_well(play(program))
 

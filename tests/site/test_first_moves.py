@@ -7,6 +7,7 @@ import re
 
 import pytest
 from browser_pages import ROOT
+from samples import sample
 
 from hawb.languages import LANGUAGES
 from hawb.scenario.catalogue import catalogue
@@ -36,8 +37,10 @@ def led_to(messages: list[dict]) -> dict:
 
 @pytest.mark.parametrize(
     "messages",
-    [[KILL], [KILL, UNDO], [KILL, TRY], [KILL, {"do": "step back"}], [KILL, UNDO, KILL, TRY],
-     [KILL, {"do": "node", "node": "b", "entry": "stop"}], [{"do": "queue", "queue": "qq.orders", "entry": "purge"}]],
+    sample([
+        [KILL], [KILL, UNDO], [KILL, TRY], [KILL, {"do": "step back"}], [KILL, UNDO, KILL, TRY],
+        [KILL, {"do": "node", "node": "b", "entry": "stop"}], [{"do": "queue", "queue": "qq.orders", "entry": "purge"}],
+    ], 2),
 )  # fmt: skip
 def test_the_engine_goes_on_from_where_they_lead(messages, tmp_path, monkeypatch):
     (tmp_path / "index.json").write_text("[]")

@@ -188,6 +188,7 @@ def test_a_policy_on_all_of_four_nodes_counts_for_each_queue_under_it(fleet: Pat
 # On Spark
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_the_tables_are_the_same_however_the_work_is_cut(spark: SparkSession, fleet: Path, tmp_path: Path):
     found = clusters([fleet, REAL])

@@ -77,6 +77,7 @@ def test_weighted_trials_are_estimated_by_the_formulas(spark: SparkSession):
     assert none.share_high == pytest.approx(3.841459 / (effective + 3.841459))
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_trials_of_which_a_few_carry_all_weight_have_no_intervals(spark: SparkSession):
     count = 2_000

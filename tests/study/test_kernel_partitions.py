@@ -1,8 +1,8 @@
 """The kernel and the engine make the same of the same history of a classic queue whose nodes' links fail: every field
 of the record, to the message and to the microsecond, and the counter behind all that was planned and drawn.
 
-Random designs in random environments (`random_studies.cut_case`): 50 in `make test`, 200 with `make test-full`, 5,000
-with HAWB_LONG. They are counted by how partitions are handled × what is cut off, and the table is printed.
+Random designs in random environments (`random_studies.cut_case`): 200, 5,000 with HAWB_LONG. They are counted by how
+partitions are handled × what is cut off, and the table is printed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import pytest
 from conftest import LONG
 from msgspec.structs import replace
 from random_studies import HORIZON_US, SEED, Case, cut_case
-from samples import sample
 from test_kernel_agreement import agreed, by_kernel, classic, history_of, with_traffic
 
 from hawb.study import histories, trial_rows
@@ -26,7 +25,7 @@ from hawb.study.kernel import block
 from hawb.study.load import load
 from hawb.study.trial_record import Record
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.full]
 
 CASES = 5_000 if LONG else 200
 PART = 50
@@ -65,7 +64,7 @@ def compared(part: int) -> tuple[Counter, int, int]:
     return pairs, losses, handed_over
 
 
-@pytest.mark.parametrize("part", sample(PARTS))
+@pytest.mark.parametrize("part", PARTS)
 def test_the_same_of_random_histories(part):
     compared(part)
 
@@ -75,7 +74,6 @@ def test_a_trial_for_which_a_table_is_too_small_is_handed_over():
     assert by_kernel(given, history_of(given)) is None
 
 
-@pytest.mark.full
 def test_each_handling_meets_each_cut(capsys):
     pairs = sum((compared(part)[0] for part in PARTS), Counter())
     with capsys.disabled():
@@ -86,12 +84,10 @@ def test_each_handling_meets_each_cut(capsys):
     assert min(pairs[handling, cut] for handling in HANDLINGS for cut in histories.CUTS) >= LEAST_PER_PAIR
 
 
-@pytest.mark.full
 def test_some_of_them_end_in_a_loss():
     assert sum(compared(part)[1] for part in PARTS) >= LEAST_LOSSES * CASES
 
 
-@pytest.mark.full
 def test_few_of_them_are_handed_over():
     assert sum(compared(part)[2] for part in PARTS) <= MOST_HANDED_OVER * CASES
 

@@ -2,7 +2,7 @@
 counter behind all that was planned and drawn, message by message of its Raft group.
 
 Random designs in random environments: of 3.x under stops and kills (`random_studies.quorum_case`), of 4.0 and 4.3 under
-the same (`today_case`), and of any release with losses of power (`power_case`). Of each kind 50 or fewer in `make
+the same (`today_case`), and of any release with losses of power (`power_case`). Of each kind 20 or fewer in `make
 test`, 300 with `make test-full`, 5,000 with HAWB_LONG. They are counted by value of a design key × kind of fault, and
 the table is printed, with how many the kernel left to the engine.
 """
@@ -93,7 +93,7 @@ class Compared(Struct):
 
 KINDS = {"3.x": quorum_case, "4.x": today_case, "power": power_case}
 """The kinds of cases by their names."""
-SIZES = {"3.x": 50, "4.x": 50, "power": 20}
+SIZES = {"3.x": 20, "4.x": 20, "power": 10}
 """How many cases a test compares of each kind."""
 PARTS_OF = [(kind, part) for kind, size in SIZES.items() for part in range(CASES // size)]
 """Tests of sizes that end within pytest's limit for one."""

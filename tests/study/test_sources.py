@@ -104,9 +104,9 @@ def test_what_is_in_no_study_is_refused_by_name(options: Mapping[str, str], said
 @pytest.mark.spark
 def test_losses_add_up_to_what_trials_lost(spark: SparkSession):
     """By the engine, which knows why; whatever is lost again is one loss."""
-    trials = read(spark, "hawb-trials", **LOSING, trials=60).where("lost_confirmed > 0 OR lost > 0")
+    trials = read(spark, "hawb-trials", **LOSING, trials=20).where("lost_confirmed > 0 OR lost > 0")
     found = {row.trial: row for row in trials.collect()}
-    losses = read(spark, "hawb-losses", **LOSING, trials=60).collect()
+    losses = read(spark, "hawb-losses", **LOSING, trials=20).collect()
     assert found and {row.trial for row in losses} == set(found)
     for trial, row in found.items():
         of_trial = [loss for loss in losses if loss.trial == trial]
@@ -222,6 +222,7 @@ def test_queues_and_definitions_are_rows_and_so_is_a_file_that_cannot_be_read(sp
     assert (queue.queue, queue.arguments, queue.durable, queue.messages) == ("q", '{"x-max-length":5}', True, None)
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_modes_are_those_of_sparks_own_readers(spark: SparkSession, exports: Path):
     rows = spark.read.format("rabbitmq-queues").option("mode", "dropMalformed").load(str(exports))

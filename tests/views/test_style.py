@@ -25,6 +25,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 from msgspec.structs import replace
+from samples import sample
 
 import hawb.views
 from hawb.conformance.wide_campaigns import Pair
@@ -161,7 +162,7 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     ]  # fmt: skip
 
 
-@each
+@pytest.mark.parametrize("draw", sample(FIGURES.values(), 5), ids=FIGURES)
 def test_colours_letters_and_markers_of_a_figure_are_those_of_the_style(draw: Callable[[], Figure]) -> None:
     figure = draw()
     figure.draw_without_rendering()
@@ -190,7 +191,7 @@ def test_the_title_is_the_sentence_that_a_figure_shows_and_nothing_is_cut_off(dr
         assert told.y0 >= -2 and told.y1 <= height + 2, text
 
 
-@each
+@pytest.mark.parametrize("draw", sample(FIGURES.values(), 3), ids=FIGURES)
 def test_a_figure_is_the_same_whatever_the_reader_has_set(draw: Callable[[], Figure]) -> None:
     usual = pixels(draw())
     with plt.rc_context(ANOTHER_TASTE):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hawb.engine.core.trace import CAUSES
 from hawb.incident.asked import Asked
-from hawb.incident.happening import Happening
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.losses import APART
 from hawb.views.incident.incident_report import account
 from hawb.views.incident.lost_messages import PASSIVE, because
@@ -56,8 +56,8 @@ def test_what_is_lost_is_told_in_a_sentence(losses, told):
 
 def test_messages_that_a_queue_did_not_find_are_told():
     found = with_losses(kept())
-    missed = Happening(kind="messages_dropped", at_us=0, node="n1", queue="orders", count=3)
-    told = verdict(replace(found, happenings=[*found.happenings, missed]), PLAIN)
+    missed = ClusterEvent(kind="messages_dropped", at_us=0, node="n1", queue="orders", count=3)
+    told = verdict(replace(found, cluster_events=[*found.cluster_events, missed]), PLAIN)
     assert (told.answer, told.why) == (
         "unknown", "3 persistent messages of orders were on record but missing after an unclean shutdown: lost, or"
         " consumed before")  # fmt: skip
@@ -65,13 +65,13 @@ def test_messages_that_a_queue_did_not_find_are_told():
 
 def test_logs_without_a_boot_that_name_no_queue_do_not_say_that_nothing_was_lost():
     found = with_losses()
-    late = [one for one in found.happenings if one.kind != "node_started"]
-    assert verdict(replace(found, happenings=late), PLAIN).sentence == (
+    late = [one for one in found.cluster_events if one.kind != "node_started"]
+    assert verdict(replace(found, cluster_events=late), PLAIN).sentence == (
         "Cannot tell: no log names a queue, and no listing was given.")
 
 
 def test_where_nothing_could_be_played_it_says_so():
-    found = replace(incident("3.10/sync-cancelled"), untold="the logs are of no cluster", losses=())
+    found = replace(incident("3.10/sync-cancelled"), no_scenario="the logs are of no cluster", losses=())
     told = verdict(found, account(found).names)
     assert (told.answer, told.why) == ("unknown", "the logs are of no cluster")
 
@@ -109,12 +109,12 @@ def test_of_a_long_story_one_incident_is_asked_about_that_of_the_last_loss():
     """There are more faults than anybody asks about at once, on the day of NINE_US and weeks after it."""
     short = with_losses(possible())
     weeks_us = 21 * 24 * 3600 * 1_000_000
-    faults = [one for one in short.happenings if one.kind == "partition_begun"]
+    faults = [one for one in short.cluster_events if one.kind == "partition_begun"]
     far = [replace(one, at_us=one.at_us + weeks_us * place) for one in faults for place in range(1, 7)]
-    long = replace(short, happenings=[*short.happenings, *far])
+    long = replace(short, cluster_events=[*short.cluster_events, *far])
     [first, *_] = [one for one in todo(long, PLAIN) if "story" in one.what and "faults" in one.what]
     assert first.what.startswith("Examine one incident at a time: these are 8 faults from 2026-11-27 08:55:18 to")
     assert first.commands == ("hawb incident a.log.gz b.log.gz c.log.gz --since 2026-11-27 --until 2026-11-27",)
     assert not any("faults" in one.what for one in todo(short, PLAIN))
-    asked = replace(long, asked=Asked(until_us=short.happenings[-1].at_us))
+    asked = replace(long, asked=Asked(until_us=short.cluster_events[-1].at_us))
     assert not any("faults" in one.what for one in todo(asked, PLAIN))

@@ -8,8 +8,8 @@ from hawb.engine.core import runs
 from hawb.incident.asked import Asked
 from hawb.incident.compared import Comparison
 from hawb.incident.events import Event
-from hawb.incident.lives import Life
 from hawb.incident.losses import QueueLosses
+from hawb.incident.node_runs import NodeRun
 from hawb.incident.understanding import Incident
 from hawb.planning.alternatives import Alternatives
 from hawb.scenario.dump import plain as plain_scenario
@@ -18,7 +18,7 @@ from hawb.views.incident.sentences import Sentence
 from hawb.views.incident.timeline import plain as plain_events
 from hawb.views.verdicts.incident import verdict
 
-LIFE = ("node", "from_us", "until_us", "started_us", "seen_us", "ended_by", "reason")
+NODE_RUN = ("node", "from_us", "until_us", "started_us", "seen_us", "ended_by", "reason")
 CERTAIN, POSSIBLE = ("count", "cause", "at_us"), ("cause", "from_us", "until_us", "at_us", "listed", "only")
 
 
@@ -31,27 +31,28 @@ def plain(of: Account) -> dict[str, Any]:
         "headline": of.picture.title,
         "story": [_sentence(one) for one in of.told],
         "span": _span(incident),
-        "lives": [_fields(life, LIFE) for life in incident.lives if _overlaps(life, incident.span)],
+        "lives": [_fields(run, NODE_RUN) for run in incident.node_runs if _overlaps(run, incident.span)],
         "losses": [_losses(one) for one in incident.losses],
         "comparison": None if incident.comparison is None else _comparison(incident.comparison),
         "keepers": [_keepers(one) for one in incident.keepers],
-        "doubts": [{"kind": doubt.kind, "text": doubt.text} for doubt in incident.retold.doubts]
-        if incident.retold else [],
-        "scenario": plain_scenario(incident.retold.scenario) if incident.retold else None,
-        "untold": incident.untold,
+        "doubts": [{"kind": doubt.kind, "text": doubt.text} for doubt in incident.reconstructed.doubts]
+        if incident.reconstructed else [],
+        "scenario": plain_scenario(incident.reconstructed.scenario) if incident.reconstructed else None,
+        "untold": incident.no_scenario,
         **plain_events(incident.span.of(incident.reading)),
     }  # fmt: skip
 
 
 def _span(incident: Incident) -> dict[str, int | None]:
     """Return the span that the user asked for, and the span of the reconstructed story."""
-    retold = incident.retold
+    reconstructed = incident.reconstructed
     return {"since_us": incident.asked.since_us, "until_us": incident.asked.until_us,
-            "begins_us": retold and retold.begins_us, "ends_us": retold and retold.ends_us}  # fmt: skip
+            "begins_us": reconstructed and reconstructed.begins_us,
+            "ends_us": reconstructed and reconstructed.ends_us}  # fmt: skip
 
 
-def _overlaps(life: Life, span: Asked) -> bool:
-    return not span.is_over(life.from_us) and (life.until_us is None or span.has_begun_by(life.until_us))
+def _overlaps(run: NodeRun, span: Asked) -> bool:
+    return not span.is_over(run.from_us) and (run.until_us is None or span.has_begun_by(run.until_us))
 
 
 def _fields(of: object, names: tuple[str, ...]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ MOST_OPEN, MOST_LINES = 40, 3
 def page(of: Account) -> str:
     """Return the page, which fetches and runs nothing."""
     drawn = [figure(svg(of.picture), of.picture.title, slim=svg(of.picture, slim=True))] if of.picture.spans else []
-    retold = of.incident.retold
-    below = [] if retold is None else [closed("The same as a scenario", dump(retold.scenario))]
+    reconstructed = of.incident.reconstructed
+    below = [] if reconstructed is None else [closed("The same as a scenario", dump(reconstructed.scenario))]
     return report_page(report_of(of), drawn, below, {STORY: _story(of)})
 
 

@@ -18,7 +18,7 @@ from hawb.incident.compared import Comparison, Pair
 from hawb.incident.doubts import Doubt
 from hawb.incident.faults import BROKEN
 from hawb.incident.losses import QueueLosses
-from hawb.incident.retold import EARLIER_US
+from hawb.incident.reconstruction import EARLIER_US
 from hawb.incident.strangers import strangers, what
 from hawb.incident.understanding import Incident
 from hawb.planning.alternatives import Alternatives
@@ -67,14 +67,14 @@ class Account(Struct, frozen=True):
 def account(incident: Incident) -> Account:
     """Return an incident with its story in sentences and its picture."""
     nodes = {node for event in incident.reading.events for node in (event.node, event.peer, *event.nodes) if node}
-    moments, span = [one.at_us for one in incident.told], incident.span
+    moments, span = [one.at_us for one in incident.covered], incident.span
     called = names(sorted(nodes), [file.file for file in incident.reading.files], len({*map(day, moments)}) > 1)
-    before = [one for one in incident.happenings if not span.has_begun_by(one.at_us)]
-    told = with_losses(sentences(incident.told, called, before), incident, called)
-    drawn = picture("", incident.lives, incident.happenings, told, called, incident.losses, span)
+    before = [one for one in incident.cluster_events if not span.has_begun_by(one.at_us)]
+    told = with_losses(sentences(incident.covered, called, before), incident, called)
+    drawn = picture("", incident.node_runs, incident.cluster_events, told, called, incident.losses, span)
     title = headline(told, drawn, called, incident.reading.severe)
     first = min((span.from_us for span in drawn.spans), default=0)
-    if incident.lives and first > max(min(life.from_us for life in incident.lives), span.since_us or 0):
+    if incident.node_runs and first > max(min(run.from_us for run in incident.node_runs), span.since_us or 0):
         title = f"{title} Drawn is what happened from {called.time(first)} on."
     return Account(incident, called, told, replace(drawn, title=title))
 
@@ -91,7 +91,7 @@ def report_of(of: Account) -> Report:
               for one in incident.keepers]  # fmt: skip
     if incident.comparison is not None:
         parts.append(_compared(of, incident.comparison))
-    doubts = incident.retold.doubts if incident.retold is not None else ()
+    doubts = incident.reconstructed.doubts if incident.reconstructed is not None else ()
     assumed = (*TOLD, *(of.names.text(told) for told in doubted(doubts)))
     return Report(QUESTION, about(of), verdict(incident, of.names), todo(incident, of.names), tuple(parts), assumed)
 
@@ -121,11 +121,11 @@ def about(of: Account) -> str:
     """Return which nodes' logs were read, and from when to when."""
     reading = of.incident.reading
     wrote = {event.node for event in reading.events}
-    living = dict.fromkeys(life.node for life in of.incident.lives)
+    living = dict.fromkeys(run.node for run in of.incident.node_runs)
     nodes = ", ".join(map(shown, [node for node in living if node in wrote] or sorted(wrote)))
-    if not of.incident.told:
+    if not of.incident.covered:
         return f"{counted(len(reading.files), 'file')}, by {nodes or 'no node'}.{_asked(of.incident)}"
-    first, last = of.incident.told[0].at_us, max(one.until_us or one.at_us for one in of.incident.told)
+    first, last = of.incident.covered[0].at_us, max(one.until_us or one.at_us for one in of.incident.covered)
     until = time_of_day(last) if day(first) == day(last) else f"{day(last)} {time_of_day(last)}"
     files = counted(sum(file.is_log for file in reading.files), "log file")
     told = f"{day(first)}, {time_of_day(first)} to {until} UTC; {files}, by {nodes}."
@@ -159,7 +159,7 @@ def _explained(incident: Incident) -> str:
 
 def _broke(incident: Incident) -> bool:
     """Return True if there are spontaneous failures or unread error messages besides the simulated story."""
-    return bool(incident.reading.severe) or any(one.kind in BROKEN for one in incident.told)
+    return bool(incident.reading.severe) or any(one.kind in BROKEN for one in incident.covered)
 
 
 def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:

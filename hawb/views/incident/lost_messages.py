@@ -47,7 +47,7 @@ WHAT: Mapping[Only, str] = {
 
 def begins(incident: Incident) -> int:
     """Return the time at which the simulated story begins, in microseconds."""
-    return incident.retold.begins_us if incident.retold is not None else 0
+    return incident.reconstructed.begins_us if incident.reconstructed is not None else 0
 
 
 def because(cause: str, count: int = 2) -> str:
@@ -148,7 +148,7 @@ def _led_from(queue: str, at_us: int, incident: Incident) -> tuple[str | None, i
 
     If a promotion lost the messages, the sentence comes after it.
     """
-    led = [one for one in incident.happenings
+    led = [one for one in incident.cluster_events
            if one.queue == queue and one.kind in LEADS and one.at_us <= at_us + 2 * AFTER_US]  # fmt: skip
     return (led[-1].node, max(at_us, led[-1].at_us + 1)) if led else (None, at_us)
 

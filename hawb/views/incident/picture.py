@@ -12,9 +12,9 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from hawb.incident.asked import WHOLE, Asked
-from hawb.incident.happening import Happening
-from hawb.incident.lives import Life
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.losses import QueueLosses
+from hawb.incident.node_runs import NodeRun
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.figure import Leg, Mark, Picture, Span, Tear, Way
 from hawb.views.incident.names import Names
@@ -31,20 +31,20 @@ Seen = tuple[int, str, bool]
 
 
 def picture(
-    title: str, lives: Sequence[Life], happenings: Sequence[Happening], told: Sequence[Sentence], names: Names,
-    losses: Sequence[QueueLosses] = (), span: Asked = WHOLE,
+    title: str, node_runs: Sequence[NodeRun], cluster_events: Sequence[ClusterEvent], told: Sequence[Sentence],
+    names: Names, losses: Sequence[QueueLosses] = (), span: Asked = WHOLE,
 ) -> Picture:  # fmt: skip
     """Return the picture of a story; the ways of queues that lost messages come first.
 
     Draw only what is in the `span`.
     """
-    end_us = max((moment for one in happenings for moment in (one.at_us, one.until_us or 0)), default=0)
-    end_us = max([end_us, *(life.seen_us for life in lives)])
-    tears = tuple(_tears(happenings, end_us, names))
+    end_us = max((moment for one in cluster_events for moment in (one.at_us, one.until_us or 0)), default=0)
+    end_us = max([end_us, *(run.seen_us for run in node_runs)])
+    tears = tuple(_tears(cluster_events, end_us, names))
     marks = tuple(_marks(told, names))
     drawn = Picture(
-        title, _in_order({life.node for life in lives}, tears, names), tuple(_spans(lives, end_us, names)), tears,
-        tuple(_ways(happenings, lives, tears, end_us, names, losses)), marks[-MOST_MARKS:],
+        title, _in_order({run.node for run in node_runs}, tears, names), tuple(_spans(node_runs, end_us, names)), tears,
+        tuple(_ways(cluster_events, node_runs, tears, end_us, names, losses)), marks[-MOST_MARKS:],
     )  # fmt: skip
     if span == WHOLE and len(marks) <= MOST_MARKS:
         return drawn
@@ -72,29 +72,29 @@ def _in_order(nodes: set[str], tears: Sequence[Tear], names: Names) -> tuple[str
     return tuple(sorted(called, key=lambda node: side.get(node, len(side))))
 
 
-def _spans(lives: Sequence[Life], end_us: int, names: Names) -> Iterator[Span]:
+def _spans(node_runs: Sequence[NodeRun], end_us: int, names: Names) -> Iterator[Span]:
     """Yield the states of each node's broker over time."""
-    for place, life in enumerate(lives):
-        node, until_us = names.node(life.node), end_us if life.until_us is None else life.until_us
-        booted_us = life.from_us
-        if life.ended_by == "failed":
-            yield Span(node, "booting", life.from_us, until_us)
+    for place, run in enumerate(node_runs):
+        node, until_us = names.node(run.node), end_us if run.until_us is None else run.until_us
+        booted_us = run.from_us
+        if run.ended_by == "failed":
+            yield Span(node, "booting", run.from_us, until_us)
             continue
-        if life.first.kind == "node_starting":
-            booted_us = min(life.started_us or until_us, until_us)
-            yield Span(node, "booting", life.from_us, booted_us)
-        if life.ended_by in ("killed", "unknown") and booted_us <= life.seen_us < until_us:
-            yield Span(node, "running", booted_us, life.seen_us)
-            yield Span(node, "doubted", life.seen_us, until_us)
+        if run.first.kind == "node_starting":
+            booted_us = min(run.started_us or until_us, until_us)
+            yield Span(node, "booting", run.from_us, booted_us)
+        if run.ended_by in ("killed", "unknown") and booted_us <= run.seen_us < until_us:
+            yield Span(node, "running", booted_us, run.seen_us)
+            yield Span(node, "doubted", run.seen_us, until_us)
         elif booted_us < until_us:
             yield Span(node, "running", booted_us, until_us)
-        if life.ended_by == "paused":
-            again = (other.from_us for other in lives[place + 1 :] if other.node == life.node)
+        if run.ended_by == "paused":
+            again = (other.from_us for other in node_runs[place + 1 :] if other.node == run.node)
             yield Span(node, "paused", until_us, next(again, end_us))
 
 
-def _tears(happenings: Sequence[Happening], end_us: int, names: Names) -> Iterator[Tear]:
-    for one in happenings:
+def _tears(cluster_events: Sequence[ClusterEvent], end_us: int, names: Names) -> Iterator[Tear]:
+    for one in cluster_events:
         if one.kind == "partition_begun":
             told = tuple(tuple(map(names.node, side)) for side in sides(one.pairs))
             yield Tear(told, one.at_us, end_us if one.until_us is None else one.until_us)
@@ -110,16 +110,16 @@ def _marks(told: Sequence[Sentence], names: Names) -> Iterator[Mark]:
 
 
 def _ways(
-    happenings: Sequence[Happening], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names,
-    losses: Sequence[QueueLosses],
+    cluster_events: Sequence[ClusterEvent], node_runs: Sequence[NodeRun], tears: Sequence[Tear], end_us: int,
+    names: Names, losses: Sequence[QueueLosses],
 ) -> Iterator[Way]:  # fmt: skip
     """Yield the ways of queues: first of those that lost messages, then of those that moved most.
 
     Queues with the same moves share a way.
     """
     about = {one.queue: one for one in losses if one.certain or any(not loss.only for loss in one.possible)}
-    legs = {queue: tuple(_given_up(_legs(seen, lives, tears, end_us, names), about.get(queue), names))
-            for queue, seen in _leading(happenings, {life.node for life in lives}).items()}  # fmt: skip
+    legs = {queue: tuple(_given_up(_legs(seen, node_runs, tears, end_us, names), about.get(queue), names))
+            for queue, seen in _leading(cluster_events, {run.node for run in node_runs}).items()}  # fmt: skip
     alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for queue in legs:
         way = tuple((leg.node, round(leg.from_us / AS_ONE_US) if at else 0) for at, leg in enumerate(legs[queue]))
@@ -134,17 +134,17 @@ def _ways(
         yield Way(shown(words), legs[queues[0]])
 
 
-def _leading(happenings: Sequence[Happening], nodes: set[str]) -> Mapping[str, list[Seen]]:
+def _leading(cluster_events: Sequence[ClusterEvent], nodes: set[str]) -> Mapping[str, list[Seen]]:
     """Return for each queue when which of these nodes was seen as its master or leader."""
     seen: dict[str, list[Seen]] = {}
-    for one in happenings:
+    for one in cluster_events:
         node = _leader(one)
         if one.queue is not None and node in nodes and (one.kind != "mirrors_stopped" or one.queue not in seen):
             seen.setdefault(one.queue, []).append((one.at_us, node, one.kind.startswith("mirror")))
     return seen
 
 
-def _leader(one: Happening) -> str | None:
+def _leader(one: ClusterEvent) -> str | None:
     """Return the node that was a queue's master or leader at an event; None if the event does not show one."""
     if one.kind == "mirror_added":
         return next((event.node for event in one.events if event.node != one.node), None)
@@ -152,20 +152,20 @@ def _leader(one: Happening) -> str | None:
 
 
 def _legs(
-    seen: Sequence[Seen], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names
+    seen: Sequence[Seen], node_runs: Sequence[NodeRun], tears: Sequence[Tear], end_us: int, names: Names
 ) -> Iterator[Leg]:
     """Yield the legs of a queue's way."""
     open_: dict[str, int] = {}
     for at_us, node, mirrored in seen:
         for other, from_us in [*open_.items()]:
-            ended_us = _life_end(lives, other, from_us, end_us)
-            apart = _apart(other, node, at_us, tears, lives if mirrored else (), names)
+            ended_us = _life_end(node_runs, other, from_us, end_us)
+            apart = _apart(other, node, at_us, tears, node_runs if mirrored else (), names)
             if ended_us <= at_us or (other != node and not apart):
                 yield Leg(names.node(other), open_.pop(other), min(ended_us, at_us))
-        if _runs(lives, node, at_us):
+        if _runs(node_runs, node, at_us):
             open_.setdefault(node, at_us)
     for node, from_us in open_.items():
-        yield Leg(names.node(node), from_us, _life_end(lives, node, from_us, end_us))
+        yield Leg(names.node(node), from_us, _life_end(node_runs, node, from_us, end_us))
 
 
 def _given_up(legs: Iterable[Leg], of: QueueLosses | None, names: Names) -> Iterator[Leg]:
@@ -180,29 +180,29 @@ def _given_up(legs: Iterable[Leg], of: QueueLosses | None, names: Names) -> Iter
             yield Leg(leg.node, leg.from_us, min(leg.until_us, ended_us), True)
 
 
-def _runs(lives: Sequence[Life], node: str, at_us: int) -> bool:
+def _runs(node_runs: Sequence[NodeRun], node: str, at_us: int) -> bool:
     """Return True if a broker runs on a node and is not stopping; a node without logs counts as running."""
-    of = [life for life in lives if life.node == node]
-    return not of or any(life.from_us <= at_us and (life.until_us is None or at_us < life.until_us) for life in of)
+    of = [run for run in node_runs if run.node == node]
+    return not of or any(run.from_us <= at_us and (run.until_us is None or at_us < run.until_us) for run in of)
 
 
-def _life_end(lives: Sequence[Life], node: str, at_us: int, end_us: int) -> int:
+def _life_end(node_runs: Sequence[NodeRun], node: str, at_us: int, end_us: int) -> int:
     """Return when the broker that runs on a node at a time, or runs next, ended."""
-    ends = (end_us if life.until_us is None else life.until_us for life in lives if life.node == node)
+    ends = (end_us if run.until_us is None else run.until_us for run in node_runs if run.node == node)
     return next((ended_us for ended_us in ends if ended_us > at_us), end_us)
 
 
-def _apart(one: str, other: str, at_us: int, tears: Sequence[Tear], lives: Sequence[Life], names: Names) -> bool:
+def _apart(one: str, other: str, at_us: int, tears: Sequence[Tear], node_runs: Sequence[NodeRun], names: Names) -> bool:
     """Return True if two nodes did not see each other.
 
-    With `lives`, also return True if neither has booted since the partition: until then Mnesia keeps two sets of
+    With `node_runs`, also return True if neither has booted since the partition: until then Mnesia keeps two sets of
     records.
     """
     both = {names.node(one), names.node(other)}
     for tear in tears:
         if tear.from_us > at_us or any(both <= {*side} for side in tear.sides):
             continue
-        booted = any(life.node in (one, other) and tear.from_us < life.from_us <= at_us for life in lives)
-        if at_us <= tear.until_us or (lives and not booted):
+        booted = any(run.node in (one, other) and tear.from_us < run.from_us <= at_us for run in node_runs)
+        if at_us <= tear.until_us or (node_runs and not booted):
             return True
     return False

@@ -50,6 +50,8 @@ HEADS = ("what", "seen", "still open", "mean", "95 % interval", "distribution")
 def verdict(rates: Rates) -> Verdict:
     """Return the verdict: yes with the rates, but if the interval is wide, no if no node has failed."""
     fit, repair = rates.fits.get(ALONE), rates.fits.get("repair")
+    if not rates.samples:
+        return Verdict("no", "no log shows when a node started or stopped, so there is no rate to compute")
     watched = f"{rates.watched_s / YEAR_S:.3g} node-years of logs"
     if fit is None:
         return Verdict("no", f"no node failed by itself in {watched}, so there is no rate to compute")
@@ -75,10 +77,14 @@ def report_of(
     `file` is the file to which the numbers were written, `logs` are the files and folders that were read, and `study`
     is the study file to combine with the numbers.
     """
-    clusters = f"{counted(rates.clusters, 'cluster')}, {rates.nodes} nodes in most"
+    clusters = f"{counted(rates.clusters, 'cluster')}, {rates.nodes} nodes in most" if rates.samples else "no node"
     files = "" if fleet is None else f", {counted(fleet.files, 'file')}"
-    untold = () if fleet is None else tuple(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused)
-    parts = (Part("How often, and for how long", Table("rates", HEADS, rows(rates))), *of_failures(rates))
+    untold = () if fleet is None else (
+        *(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused),
+        *(f"{shown(one)} is not a RabbitMQ log: {shown(why)}" for one, why in fleet.others),
+    )  # fmt: skip
+    often = (Part("How often, and for how long", Table("rates", HEADS, rows(rates))),) if rates.samples else ()
+    parts = (*often, *of_failures(rates))
     return Report(QUESTION, f"{shown(title)}: {clusters}{files}", verdict(rates), todo(rates, file, logs, study), parts,
                   ASSUMED, untold)  # fmt: skip
 
@@ -127,6 +133,8 @@ def _share(some: int, of: int) -> tuple[str, str, str]:
 def todo(rates: Rates, file: str | None, logs: Sequence[str] = (), study: str = STUDY) -> tuple[ToDo, ...]:
     """Return the to-dos: use the numbers, use an environment with racks if nodes failed together, or get more logs."""
     own, asked = bash_word(file or "own.yaml"), []
+    if not rates.samples:
+        return (ToDo("Give the logs of RabbitMQ's nodes, such as rabbit@a.log, or folders of them."),)
     if rates.fits.get(ALONE) is None:
         return (ToDo("Give logs of a longer period, or of more clusters."),)
     takers = "hawb replicas and hawb upgrade take" if any(map(rates.fits.get, TIMES)) else "hawb replicas takes"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from hawb.incident import causes
-from hawb.incident.happening import Happening
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.views.formatting import listing, shown
 from hawb.views.incident.names import Names
 
@@ -57,7 +57,7 @@ def in_words(reason: str, it: str) -> str:
     return REASONS.get(reason, "{reason}").format(it=it, reason=shown(reason))
 
 
-def boot_why(part: Sequence[Happening], names: Names) -> str:
+def boot_why(part: Sequence[ClusterEvent], names: Names) -> str:
     """Return why boots failed, in words, followed by RabbitMQ's own words; "" if the reason is not known."""
     first = part[0]
     if first.reason is None or not tells(first.reason):

@@ -1,8 +1,8 @@
 """The story of an incident in sentences, each with the lines of the logs that show it.
 
 Events of one kind, on many queues or nodes, within a short time share a sentence. So do preparations of a cluster
-(boots, policies, mirrors), until a main event comes in between. An event here is a `Happening`, which one or more log
-events show.
+(boots, policies, mirrors), until a main event comes in between. An event here is a `ClusterEvent`, which one or more
+log events show.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.events import Event
-from hawb.incident.happening import Happening
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.names import Names
 from hawb.views.incident.reasons import boot_why, in_words, tells
@@ -175,26 +175,28 @@ class Sentence(Struct, frozen=True):
         return WORDS[self.kind]
 
 
-Together = tuple[str, list[Happening]]
+Together = tuple[str, list[ClusterEvent]]
 """A kind, and the events that share a sentence."""
 
 
-def sentences(happenings: Sequence[Happening], names: Names, before: Sequence[Happening] = ()) -> list[Sentence]:
+def sentences(
+    cluster_events: Sequence[ClusterEvent], names: Names, before: Sequence[ClusterEvent] = ()
+) -> list[Sentence]:
     """Return the story of an incident in order of time; `before` are earlier events, which are not in the story."""
     gone = {one.node for one in before if one.kind in AWAY}
-    alike = [part for fold in _folds(happenings, gone) for part in _alike(*fold)]
+    alike = [part for fold in _folds(cluster_events, gone) for part in _alike(*fold)]
     ordered = sorted(alike, key=lambda part: part[1][0].at_us)
     return [_sentence(number, kind, part, names) for number, (kind, part) in enumerate(ordered, 1)]
 
 
-def _folds(happenings: Sequence[Happening], gone: set[str | None]) -> Iterator[Together]:
+def _folds(cluster_events: Sequence[ClusterEvent], gone: set[str | None]) -> Iterator[Together]:
     """Yield events of one kind that are close enough to share a sentence.
 
     A main event ends all groups of preparations. `gone` are the nodes that have been down.
     """
     open_: dict[tuple[object, ...], Together] = {}
-    declared = [one for one in happenings if one.kind == "queue_declared"]
-    for one in happenings:
+    declared = [one for one in cluster_events if one.kind == "queue_declared"]
+    for one in cluster_events:
         kind = _kind(one, gone)
         if kind in AWAY:
             gone.add(one.node)
@@ -209,7 +211,7 @@ def _folds(happenings: Sequence[Happening], gone: set[str | None]) -> Iterator[T
     yield from open_.values()
 
 
-def _kind(one: Happening, gone: set[str | None]) -> str:
+def _kind(one: ClusterEvent, gone: set[str | None]) -> str:
     """Return the kind of sentence for an event, from what happened before and how it ended."""
     if one.kind == "node_started" and one.node in gone:
         return LATER
@@ -218,7 +220,7 @@ def _kind(one: Happening, gone: set[str | None]) -> str:
     return one.kind
 
 
-def _apart(one: Happening, weight: int) -> tuple[object, ...]:
+def _apart(one: ClusterEvent, weight: int) -> tuple[object, ...]:
     """Return a key that differs for events of one kind that must not share a sentence."""
     if one.kind == "store_leader_elected":
         return (one.term,)
@@ -229,13 +231,13 @@ def _apart(one: Happening, weight: int) -> tuple[object, ...]:
     return (one.name, one.reason, one.nodes) if weight else ()
 
 
-def _as_declared(one: Happening, declared: Sequence[Happening]) -> bool:
+def _as_declared(one: ClusterEvent, declared: Sequence[ClusterEvent]) -> bool:
     """Return True if an election is a queue's first, which belongs to its declaration."""
     return any((other.queue, other.node) == (one.queue, one.node) and abs(other.at_us - one.at_us) <= MINOR_US
                for other in declared)  # fmt: skip
 
 
-def _alike(kind: str, fold: Sequence[Happening]) -> Iterator[Together]:
+def _alike(kind: str, fold: Sequence[ClusterEvent]) -> Iterator[Together]:
     """Yield events that fit in one sentence: the same queues on several nodes, or several queues on one node."""
     queues: dict[str | None, dict[str, None]] = {}
     for one in fold:
@@ -244,7 +246,7 @@ def _alike(kind: str, fold: Sequence[Happening]) -> Iterator[Together]:
         yield kind, [one for one in fold if tuple(sorted(queues[one.node])) == same]
 
 
-def _sentence(number: int, kind: str, part: Sequence[Happening], names: Names) -> Sentence:
+def _sentence(number: int, kind: str, part: Sequence[ClusterEvent], names: Names) -> Sentence:
     words, told = WORDS[kind], _told(part, names)
     at_us, until_us = part[0].at_us, max(one.until_us or one.at_us for one in part)
     text = words.sentence.format_map(told)
@@ -259,7 +261,7 @@ def _sentence(number: int, kind: str, part: Sequence[Happening], names: Names) -
                     tuple(dict.fromkeys(event for one in part for event in one.events)))  # fmt: skip
 
 
-def _told(part: Sequence[Happening], names: Names) -> dict[str, str]:
+def _told(part: Sequence[ClusterEvent], names: Names) -> dict[str, str]:
     """Return the words that sentences may contain."""
     first = part[0]
     nodes = [*dict.fromkeys(names.node(one.node) for one in part if one.node)]
@@ -297,27 +299,27 @@ def _many(names: Sequence[str]) -> str:
     return listing(names) if len(names) <= MOST_NAMES else f"{counted(len(names), 'queue')} ({listing(names)})"
 
 
-def _by(one: Happening, nodes: str, it: str) -> str:
+def _by(one: ClusterEvent, nodes: str, it: str) -> str:
     return BY.get(one.name or "", BY["pause"]).format(nodes=nodes, it=it, was="were" if it == "they" else "was")
 
 
-def _term(part: Sequence[Happening]) -> str:
+def _term(part: Sequence[ClusterEvent]) -> str:
     terms = {one.term for one in part if one.term is not None}
     return f" in term {terms.pop()}" if len(terms) == 1 else ""
 
 
-def _release(part: Sequence[Happening]) -> str:
+def _release(part: Sequence[ClusterEvent]) -> str:
     releases = {one.name for one in part if one.name}
     return f" RabbitMQ {shown(releases.pop())}" if len(releases) == 1 else ""
 
 
-def _took(one: Happening) -> str:
+def _took(one: ClusterEvent) -> str:
     if one.until_us is None:
         return ", and had not started by the end of its log"
     return f", which took {lasted(one.until_us - one.at_us)}"
 
 
-def _times(part: Sequence[Happening]) -> str:
+def _times(part: Sequence[ClusterEvent]) -> str:
     count = max(Counter((one.node, one.queue) for one in part).values())
     if part[0].queue is None:
         return f" {counted(count, 'time')}" if count > 1 else ""
@@ -352,7 +354,7 @@ def sides(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
     return [tuple(side) for side in of.values()]
 
 
-def _synchronised(part: Sequence[Happening], names: Names) -> str:
+def _synchronised(part: Sequence[ClusterEvent], names: Names) -> str:
     """Return what mirrors were sent, for all queues together."""
     one = part[0]
     many = len(one.nodes) != 1 or len({each.queue for each in part}) > 1
@@ -366,7 +368,7 @@ def _synchronised(part: Sequence[Happening], names: Names) -> str:
     return f"the synchronisation of {sent} with {mirrors} ended before it was done{why}"
 
 
-def _policies(part: Sequence[Happening]) -> str:
+def _policies(part: Sequence[ClusterEvent]) -> str:
     named = [*dict.fromkeys(shown(one.name) for one in part)]
     many = len(named) > 1
     return f"{'Policies' if many else 'Policy'} {listing(named)} {'were' if many else 'was'}"

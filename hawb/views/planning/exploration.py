@@ -57,7 +57,7 @@ def page(question: Question, answer: Progress, files: Files = UNNAMED) -> str:
         return report_page(found)
     outcome = outcome_of(Run.of(answer.story))
     found = replace(found, parts=story_report.report_of(outcome).parts)
-    return report_page(found, story_report.pictures(outcome), story_report.below(outcome, dump(answer.story)))
+    return report_page(found, *story_report.drawn(outcome, dump(answer.story)))
 
 
 def extent(answer: Progress) -> str:

@@ -125,9 +125,9 @@ def felt_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
     """Return rows of COLUMNS about the effects of a node's stop, each with the key of MARKS for its queue."""
     rows = []
     for name, way in _ways(forecast):
-        for word, (queue, happening, reason) in _told(forecast, way):
+        for word, (queue, effect, reason) in _told(forecast, way):
             glyph = style.LOOKS[MARKS[word][1]].glyph
-            told = (*map(shown, (forecast.node, _(name), queue)), f"{glyph} {happening}", shown(reason))
+            told = (*map(shown, (forecast.node, _(name), queue)), f"{glyph} {effect}", shown(reason))
             rows.append((word, told))
     return rows
 

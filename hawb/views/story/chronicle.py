@@ -7,9 +7,13 @@ must not scan all events.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from heapq import merge
 from itertools import product
+
+COMING, GOING = ("node_running",), ("node_stopped", "node_killed", "node_lost_power", "node_paused")
+"""The events after which a node runs, and those after which it does not."""
 
 
 class Chronicle:
@@ -36,6 +40,26 @@ class Chronicle:
     ) -> list[dict]:
         """Return the events at the `places` that these arguments give."""
         return [self.events[place] for place in self.places(names, queue, since, until)]
+
+    def latest(self, names: Iterable[str], queue: str | None, until: int | None = None) -> Iterator[dict]:
+        """Yield the events at the `places` that these arguments give, the last one first."""
+        end = len(self.events) if until is None else until
+        told = [places for key in product(names, {queue, None}) if (places := self._places.get(key))]
+        backwards = [map(places.__getitem__, range(bisect_left(places, end) - 1, -1, -1)) for places in told]
+        return (self.events[place] for place in merge(*backwards, reverse=True))
+
+    @cached_property
+    def others_running(self) -> dict[int, list[str]]:
+        """The other nodes that run at each event with which a node comes up, by the place of the event."""
+        changes = [(place, self.events[place]) for place in self.places((*COMING, *GOING), None)]
+        runs = {name: state == "running" for name, state in self.outcome["nodes"].items()}
+        runs |= {event["node"]: event["event"] in GOING for _, event in reversed(changes)}
+        found = {}
+        for place, event in changes:
+            if event["event"] in COMING:
+                found[place] = [name for name, running in runs.items() if running and name != event["node"]]
+            runs[event["node"]] = event["event"] in COMING
+        return found
 
     @cached_property
     def _places(self) -> dict[tuple[str, str | None], list[int]]:

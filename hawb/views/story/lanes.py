@@ -12,6 +12,7 @@ and filled, an unsynchronised mirror low and outlined. A running node is a bar, 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from html import escape
 from itertools import accumulate, pairwise
 
@@ -23,6 +24,7 @@ from hawb.views import style
 from hawb.views.formatting import html, listing, paragraph, seconds, shortened, shown
 from hawb.views.story.marks import Mark, marks
 from hawb.views.story.roles import node_states, outages, partings, roles
+from hawb.views.story.telling import Sentence
 
 LEFT, RIGHT, TOP, AXIS = 110, 30, 8, 26
 LANE, LANES, LOWEST_LANE, TALLEST_BAND = 30, 100, 12, 14
@@ -122,24 +124,29 @@ class Lanes(Struct, frozen=True):
         return _place(mark, self.nodes, self.scale)
 
 
-def svg(outcome: dict, queue: str | None = None, *, slim: bool = False) -> str:
+def svg(
+    outcome: dict, queue: str | None = None, told: Sequence[Sentence] | None = None, *, slim: bool = False
+) -> str:  # fmt: skip
     """Return the lanes of an outcome as an SVG element; with a queue, the bands show its roles.
 
-    Raise ValueError if the outcome does not have the queue.
+    Callers that have the outcome's sentences pass them as `told`. Raise ValueError if the outcome does not have the
+    queue.
     """
-    return lanes(outcome, queue, slim=slim).svg
+    return lanes(outcome, queue, told, slim=slim).svg
 
 
-def lanes(outcome: dict, queue: str | None = None, *, slim: bool = False) -> Lanes:
+def lanes(
+    outcome: dict, queue: str | None = None, told: Sequence[Sentence] | None = None, *, slim: bool = False
+) -> Lanes:  # fmt: skip
     """Return the lanes of an outcome, as `svg` draws them.
 
     Raise ValueError if the outcome does not have the queue.
     """
     end = outcome["time_s"]
     spans = node_states(outcome) if queue is None else roles(outcome, queue)
-    told = marks(outcome, queue)
+    marked = marks(outcome, queue, told)
     parted, idle = partings(outcome), [] if queue is None else outages(outcome, queue)
-    times = {0.0, end, *(mark.t for mark in told), *(t for spans_of in spans.values() for t, _what in spans_of)}
+    times = {0.0, end, *(mark.t for mark in marked), *(t for spans_of in spans.values() for t, _what in spans_of)}
     times |= {t for spans_of in (*parted.values(), idle) for span in spans_of for t in span[:2]}
     scale = replace(axis(sorted(times), slim=slim), lane=max(min(LANE, LANES // len(spans)), LOWEST_LANE))
     nodes, bottom = list(spans), TOP + scale.lane * len(spans)
@@ -148,19 +155,19 @@ def lanes(outcome: dict, queue: str | None = None, *, slim: bool = False) -> Lan
         _lane(node, spans_of, end, scale, scale.middle(index)) + _partings(node, parted.get(node, []), scale, index)
         for index, (node, spans_of) in enumerate(spans.items())
     )
-    drawn += "".join(_mark(mark, nodes, scale) for mark in told)
+    drawn += "".join(_mark(mark, nodes, scale) for mark in marked)
     drawn += _axis(scale, bottom) + _outages(queue, idle, scale, bottom)
     about = N_("Lanes of the nodes over {t} s.") if queue is None else N_(
         "Lanes of the roles of the nodes for {queue} over {t} s."
     )  # fmt: skip
     summary = escape(_(about, queue=shown(queue), t=seconds(end)))
-    marked = escape(paragraph(dict.fromkeys(_("At {what}", what=mark.text) for mark in told)))
+    described = escape(paragraph(dict.fromkeys(_("At {what}", what=mark.text) for mark in marked)))
     picture = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{summary}" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}" font-family="{style.FONT}" font-size="12" style="color:{style.INK}"'
-        f' fill="currentColor"><title>{summary}</title><desc>{marked}</desc>{drawn}</svg>'
+        f' fill="currentColor"><title>{summary}</title><desc>{described}</desc>{drawn}</svg>'
     )
-    return Lanes(scale, nodes, told, picture)
+    return Lanes(scale, nodes, marked, picture)
 
 
 def _partings(node: str, spans: list[tuple[float, float, set[str]]], scale: Axis, lane: int) -> str:

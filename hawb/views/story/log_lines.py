@@ -73,8 +73,6 @@ LINES: dict[tuple[str, str | None], str] = {
 
 SILENCE = ("links_timed_out", "node_lost_power")
 """The events that other nodes detect only by net_ticktime."""
-COMING, GOING = ("node_running",), ("node_stopped", "node_killed", "node_lost_power", "node_paused")
-"""The events after which a node runs, and those after which it does not."""
 
 OF_MNESIA = ("node_booting",)
 """The events that are logged only with Mnesia as metadata store."""
@@ -121,17 +119,10 @@ def _is_quiet(chronicle: Chronicle, index: int) -> bool:
 
 def _type_of(chronicle: Chronicle, queue: str, index: int) -> str:
     """Return the type of the queue that had this name at an event."""
-    declared = chronicle.events_of(("queue_declared",), queue, until=index)
-    return declared[-1]["detail"]["type"] if declared else chronicle.outcome["queues"].get(queue, {}).get("type", "")
-
-
-def _others(chronicle: Chronicle, index: int) -> list[str]:
-    """Return the other nodes that run when the event's node comes up."""
-    changes = (*COMING, *GOING)
-    runs = {name: state == "running" for name, state in chronicle.outcome["nodes"].items()}
-    runs |= {event["node"]: event["event"] in GOING for event in reversed(chronicle.events_of(changes, None))}
-    runs |= {event["node"]: event["event"] in COMING for event in chronicle.events_of(changes, None, until=index)}
-    return [name for name, running in runs.items() if running and name != chronicle.events[index]["node"]]
+    declared = next(chronicle.latest(("queue_declared",), queue, until=index), None)
+    if declared is None:
+        return chronicle.outcome["queues"].get(queue, {}).get("type", "")
+    return declared["detail"]["type"]
 
 
 def _reason(chronicle: Chronicle, index: int) -> str | None:
@@ -140,8 +131,8 @@ def _reason(chronicle: Chronicle, index: int) -> str | None:
     reason = event["detail"].get("reason", event["detail"].get("until"))
     if (event["event"], reason) != ("sync_ended", "cancelled"):
         return reason
-    told = chronicle.events_of(("sync_started", "sync_held", "sync_resumed"), event["queue"], until=index)
-    return HELD if told and told[-1]["event"] == "sync_held" else reason
+    told = next(chronicle.latest(("sync_started", "sync_held", "sync_resumed"), event["queue"], until=index), None)
+    return HELD if told is not None and told["event"] == "sync_held" else reason
 
 
 def _why_down(chronicle: Chronicle, event: dict) -> str:
@@ -169,6 +160,6 @@ def _log_line(chronicle: Chronicle, index: int) -> str | None:
         "machine_version": MACHINE_VERSIONS[version],
         "why_down": _why_down(chronicle, event),
     }
-    each = _others(chronicle, index) if "{other}" in line else detail.get("mirrors", [None])
+    each = chronicle.others_running[index] if "{other}" in line else detail.get("mirrors", [None])
     written = [line.format(mirror=shown(one), other=shown(one), **words) for one in each]
     return "\n".join(dict.fromkeys("\n".join(written).splitlines())) or None

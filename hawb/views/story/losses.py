@@ -89,7 +89,7 @@ def as_runs(ids: list[list[int]]) -> runs.Runs:
 
 def master_down(chronicle: Chronicle, queue: str, index: int) -> dict | None:
     """Return the last event before `index` with which the queue lost its master; None if there is none."""
-    return next(reversed(chronicle.events_of(("master_down",), queue, until=index)), None)
+    return next(chronicle.latest(("master_down",), queue, until=index), None)
 
 
 def told_of(fault: dict) -> str:
@@ -289,8 +289,8 @@ def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, f
 
 def _is_up(chronicle: Chronicle, node: str, index: int) -> bool:
     """Return True if a node that had gone down was running again at event `index`."""
-    told = [event for event in chronicle.events_of(NODE_EVENTS, None, until=index) if event["node"] == node]
-    return bool(told) and told[-1]["event"] == "node_running"
+    told = (event["event"] for event in chronicle.latest(NODE_EVENTS, None, until=index) if event["node"] == node)
+    return next(told, None) == "node_running"
 
 
 NODE_EVENTS = (*NODE_ENDS, "node_running")

@@ -5,7 +5,7 @@ Each mark has its sentences and those of its chain of causes back to the first c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -55,16 +55,19 @@ class Mark(Struct, frozen=True):
         return _("{t} s: {sentence}", t=seconds(self.t), sentence=paragraph(one.text for one in self.told))
 
 
-def marks(outcome: dict, queue: str | None = None) -> list[Mark]:
-    """Return the marks of an outcome in order; with a `queue`, leave out marks that are only about other queues."""
+def marks(outcome: dict, queue: str | None = None, told: Sequence[Sentence] | None = None) -> list[Mark]:
+    """Return the marks of an outcome in order; with a `queue`, leave out marks that are only about other queues.
+
+    Callers that have the outcome's sentences pass them as `told`.
+    """
     places: dict[tuple[float, str | None, str], list[Sentence]] = {}
     roles_of = cache(lambda name: roles(outcome, name) if name in outcome["ledger"] else {})
-    for one in sentences(outcome):
+    for one in sentences(outcome) if told is None else told:
         if _is_marked(outcome["events"][one.index]) and (queue is None or not one.queues or queue in one.queues):
             look = MARKED[outcome["events"][one.index]["event"]]
             for node in _nodes_of(outcome, outcome["events"][one.index], roles_of):
                 places.setdefault((one.t, node, look), []).append(one)
-    return [Mark(*place, tuple(told)) for place, told in places.items()]
+    return [Mark(*place, tuple(each)) for place, each in places.items()]
 
 
 def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:

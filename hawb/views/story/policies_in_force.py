@@ -21,9 +21,9 @@ class PoliciesInForce:
     def name(self, queue: str, index: int, kind: str = "policy") -> str | None:
         """Return the policy of a kind that applies to a queue after event `index`; None if there is none."""
         applied = f"{kind}_applied"
-        told = self._chronicle.events_of((applied, "queue_declared"), queue, until=index + 1)
-        if told:
-            return told[-1]["detail"].get("policy" if told[-1]["event"] == applied else kind)
+        told = next(self._chronicle.latest((applied, "queue_declared"), queue, until=index + 1), None)
+        if told is not None:
+            return told["detail"].get("policy" if told["event"] == applied else kind)
         later = self._chronicle.events_of((applied,), queue, since=index + 1)
         return later[0]["detail"]["was"] if later else self._chronicle.outcome["queues"].get(queue, {}).get(kind)
 
@@ -52,8 +52,8 @@ class PoliciesInForce:
 
     def _policy(self, queue: str, index: int, kind: str) -> Policy | None:
         name, vhost = self.name(queue, index, kind), split_queue(queue)[0]
-        told = self._chronicle.events_of((f"{kind}_set", f"{kind}_in_force"), queue, until=index + 1)
-        for detail in (event["detail"] for event in reversed(told)):
+        told = self._chronicle.latest((f"{kind}_set", f"{kind}_in_force"), queue, until=index + 1)
+        for detail in (event["detail"] for event in told):
             if (detail["name"], detail["vhost"]) == (name, vhost):
                 return Policy.of(name, detail["pattern"], detail["definition"])
         return None

@@ -5,6 +5,7 @@ Names are untrusted input and are escaped.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from hawb.languages import N_, _
@@ -15,7 +16,7 @@ from hawb.views.page import LIMITS, closed, figure, pre, report_page, section
 from hawb.views.report import Part, Report
 from hawb.views.story import lanes
 from hawb.views.story.run_report import HAPPENED, LOST, REFUSED, about, refusal
-from hawb.views.story.telling import sentences
+from hawb.views.story.telling import Sentence, sentences
 from hawb.views.story.why import whys
 from hawb.views.verdicts.run import NO_ADVICE, QUESTION, todo, verdict
 
@@ -34,26 +35,32 @@ def report_of(outcome: dict, advice: Advice = NO_ADVICE) -> Report:
 
 def page(outcome: dict, scenario: str, advice: Advice = NO_ADVICE) -> str:
     """Return the page of an outcome; `scenario` is the text of the scenario file."""
-    return report_page(report_of(outcome, advice), pictures(outcome), below(outcome, scenario))
+    return report_page(report_of(outcome, advice), *drawn(outcome, scenario))
 
 
-def pictures(outcome: dict) -> list[str]:
+def drawn(outcome: dict, scenario: str) -> tuple[list[str], list[str]]:
+    """Return the pictures of the page, and the sections below them."""
+    told = sentences(outcome)
+    return pictures(outcome, told), below(outcome, told, scenario)
+
+
+def pictures(outcome: dict, told: Sequence[Sentence]) -> list[str]:
     """Return the pictures of the page: replicas at the end, and lanes of the nodes and of the queues with most harm."""
     drawn = [figure(matrix.svg(outcome), _("Who has what at the end"), slim=matrix.svg(outcome, slim=True))]
     for queue in (None, *worst(outcome)):
         of_queue = N_("Who was what for {queue}, over time")
-        told = _(of_queue, queue=queue) if queue is not None else _("What happened to the nodes, over time")
-        drawn.append(figure(lanes.svg(outcome, queue), told, slim=lanes.svg(outcome, queue, slim=True)))
+        caption = _(of_queue, queue=queue) if queue is not None else _("What happened to the nodes, over time")
+        drawn.append(figure(lanes.svg(outcome, queue, told), caption, slim=lanes.svg(outcome, queue, told, slim=True)))
     return drawn
 
 
-def below(outcome: dict, scenario: str) -> list[str]:
+def below(outcome: dict, told: Sequence[Sentence], scenario: str) -> list[str]:
     """Return the sections below: figures of queues and nodes, the story, and the scenario."""
     tables = (ledger.html(outcome), queue_table.html(outcome), load.table_html(outcome))
     title = _("In figures")
     scroll = (f'<div class="wide" role="region" tabindex="0" aria-label="{html(title)}, {at}">{table}</div>'
               for at, table in enumerate(tables, 1))  # fmt: skip
-    return [section(title, *scroll), section(_(HAPPENED), story(outcome)),
+    return [section(title, *scroll), section(_(HAPPENED), story(told)),
             closed(_("The same as a scenario"), scenario)]  # fmt: skip
 
 
@@ -66,10 +73,10 @@ def worst(outcome: dict) -> list[str]:
     return sorted((name for name in harm if any(harm[name])), key=lambda name: harm[name], reverse=True)[:MOST_LANES]
 
 
-def story(outcome: dict) -> str:
+def story(told: Iterable[Sentence]) -> str:
     """Return the story as an HTML list of sentences, with the lines that the broker logs."""
     items = []
-    for one in sentences(outcome):
+    for one in told:
         logged = pre(one.log_line) if one.log_line else ""
         when = _("{t} s", t=seconds(one.t))
         items.append(f"<li><time>{when}</time><div>{escape(one.text)}{logged}</div></li>")

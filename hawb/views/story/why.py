@@ -225,7 +225,7 @@ def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
 
 def _last(chronicle: Chronicle, queue: str, name: str, number: int) -> dict | None:
     """Return the last event of this name about a message; an event without message numbers is about all messages."""
-    told = reversed(chronicle.events_of((name,), queue))
+    told = chronicle.latest((name,), queue)
     return next((e for e in told if "ids" not in e["detail"] or holds(e["detail"]["ids"], number)), None)
 
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from hawb.engine.core.naming import split_queue
 from hawb.incident import causes
 from hawb.incident.asked import WHOLE
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.faults import BROKEN
-from hawb.incident.happening import Happening
 from hawb.incident.losses import APART, Possible, QueueLosses
 from hawb.incident.reading import BOOT_FAILED
 from hawb.incident.strangers import strangers, what
@@ -69,8 +69,8 @@ def verdict(incident: Incident, names: Names) -> Verdict:
                              " the messages that only they have")  # fmt: skip
     if why := next(filter(None, (_unexplained(broken), *_not_read(incident, names))), ""):
         return Verdict("unknown", why)
-    if incident.untold:
-        return Verdict("yes" if incident.is_quiet else "unknown", shown(incident.untold))
+    if incident.no_scenario:
+        return Verdict("yes" if incident.is_quiet else "unknown", shown(incident.no_scenario))
     if not incident.losses and _begins_late(incident):
         return Verdict("unknown", "no log names a queue, and no listing was given")
     if not incident.losses:
@@ -80,7 +80,7 @@ def verdict(incident: Incident, names: Names) -> Verdict:
 
 def breakages(incident: Incident, names: Names) -> list[Sentence]:
     """Return the spontaneous failures in the span of the report, the worst first."""
-    return worst(sentences([one for one in incident.told if one.kind in BROKEN], names))
+    return worst(sentences([one for one in incident.covered if one.kind in BROKEN], names))
 
 
 def _besides(broken: Sequence[Sentence]) -> str:
@@ -109,7 +109,7 @@ def _not_read(incident: Incident, names: Names) -> Iterator[str]:
 
 def _dropped(incident: Incident) -> str:
     """Return a clause about messages that were missing when queues recovered; "" if there are none."""
-    dropped = [one for one in incident.happenings if one.kind == "messages_dropped"]
+    dropped = [one for one in incident.cluster_events if one.kind == "messages_dropped"]
     if not dropped:
         return ""
     count, queues = sum(one.count or 0 for one in dropped), dict.fromkeys(shown(one.queue) for one in dropped)
@@ -120,8 +120,8 @@ def _dropped(incident: Incident) -> str:
 
 def _begins_late(incident: Incident) -> bool:
     """Return True if no log contains a boot and no listing was given: there may have been queues that no log names."""
-    doubts = {doubt.kind for doubt in incident.retold.doubts} if incident.retold else {"no_listing"}
-    return "no_listing" in doubts and not any(one.kind == "node_started" for one in incident.happenings)
+    doubts = {doubt.kind for doubt in incident.reconstructed.doubts} if incident.reconstructed else {"no_listing"}
+    return "no_listing" in doubts and not any(one.kind == "node_started" for one in incident.cluster_events)
 
 
 def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
@@ -139,13 +139,13 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
         if from_us > begins(incident):
             when = f"from {names.time(from_us)} to {names.time(until_us)}"
         asked.append(ToDo(f"Ask the publishers which messages were confirmed {when}: RabbitMQ does not log that."))
-    if incident.retold is None and asked:
+    if incident.reconstructed is None and asked:
         return tuple(asked[:MOST_TO_DO])
-    if incident.retold is None and incident.asked != WHOLE:
+    if incident.reconstructed is None and incident.asked != WHOLE:
         return (ToDo("Use a longer period, or leave out --since and --until."),)
-    if incident.retold is None:
+    if incident.reconstructed is None:
         return (ToDo("Give the logs of all nodes, from before the incident on: this story could not be played."),)
-    if WITHOUT_EXPORTS & {doubt.kind for doubt in incident.retold.doubts}:
+    if WITHOUT_EXPORTS & {doubt.kind for doubt in incident.reconstructed.doubts}:
         asked.append(ToDo("Add a definitions export and a queue listing: policies and numbers of messages are not"
                           " in the logs.",
                           (EXPORT, listed_in(QUEUES),
@@ -214,7 +214,7 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
     """Yield what to do about the worst spontaneous failure."""
-    found = sorted((one for one in incident.told if one.kind in BROKEN),
+    found = sorted((one for one in incident.covered if one.kind in BROKEN),
                    key=lambda one: (BROKEN.index(one.kind), one.at_us))  # fmt: skip
     if not found:
         yield from _reading(incident, names)
@@ -248,7 +248,7 @@ def _reading(incident: Incident, names: Names) -> Iterator[ToDo]:
         yield ToDo(f"Read what stands in and around {lines}: hawb does not know {these}.")
 
 
-def _fills(one: Happening) -> dict[str, str]:
+def _fills(one: ClusterEvent) -> dict[str, str]:
     vhost, name = split_queue(one.queue) if one.queue else ("/", one.name or "")
     others = listing(one.name.split(", ")) if one.name else "the other nodes"
     return {"node": shown(one.node or ""), "queue": shown(one.queue or "the queue"), "others": others,
@@ -261,7 +261,7 @@ def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
     Nodes that do not run are in no partition. If the user's span ends before the logs do, the end of the partition is
     not in the report, so there is no to-do.
     """
-    goes_on = any(incident.asked.is_over(one.at_us) for one in incident.happenings)
+    goes_on = any(incident.asked.is_over(one.at_us) for one in incident.cluster_events)
     if incident.outcome and (sides := incident.outcome["partitions"]) and not goes_on:
         apart = told_apart(sides, names)
         yield ToDo(f"The cluster is still partitioned into {apart}. Decide which partition to keep, save the messages"
@@ -270,7 +270,7 @@ def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
 
 def _narrower(incident: Incident) -> Iterator[ToDo]:
     """Yield, for a long story, how to ask about one incident of it: the last with a loss."""
-    faults = [one.at_us for one in incident.told if one.kind in FAULTS]
+    faults = [one.at_us for one in incident.covered if one.kind in FAULTS]
     if len(faults) > MOST_FAULTS or (len(faults) > FEW_FAULTS and faults[-1] - faults[0] > LONG_US):
         told = f"{counted(len(faults), 'fault')} from {told_at(faults[0])} to {told_at(faults[-1])}"
         costs = [loss.at_us for one in incident.losses

@@ -78,7 +78,7 @@ KINDS: Mapping[str, str] = {
     "policy_set": "the policy `name` was set",
     "rebalanced": "queue leaders were rebalanced",
 }
-"""Every kind of happening and what it means."""
+"""Every kind of event and what it means."""
 
 TOGETHER_US = 3_000_000
 """Maximum time between messages about one event."""
@@ -86,7 +86,7 @@ HEALED = "autoheal"
 """Name of restarts that autoheal triggers."""
 
 
-class Happening(Struct, frozen=True, kw_only=True):
+class ClusterEvent(Struct, frozen=True, kw_only=True):
     """An event from `at_us` to `until_us`, if it took time; its kind says which other fields it uses.
 
     `events` are the log events that show it, in order of time.
@@ -106,6 +106,6 @@ class Happening(Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...] = ()
 
 
-def is_healing(one: Happening) -> bool:
+def is_healing(one: ClusterEvent) -> bool:
     """Return True if a node stops because autoheal restarts it."""
     return one.kind == "node_paused" and one.name == HEALED

@@ -1,6 +1,6 @@
 """A cluster's story in order: what several nodes' messages about one thing come to.
 
-What follows from several messages is put together here: lives of brokers (`hawb.incident.lives`), partitions
+What follows from several messages is put together here: when each node ran (`hawb.incident.node_runs`), partitions
 (`hawb.incident.absences`), synchronisations, elections, and membership, of which a release may tell no more than that a
 member's files are deleted. Everything else is a line of `SAID`.
 """
@@ -16,12 +16,12 @@ from operator import itemgetter
 from msgspec.structs import replace
 
 from hawb.incident.absences import Absence, absences, found_apart
-from hawb.incident.added_again import TELLING, added_again
+from hawb.incident.added_again import MEMBERSHIP_CHANGES, added_again
 from hawb.incident.clocks import Clock, settled_us
+from hawb.incident.cluster_event import HEALED, TOGETHER_US, ClusterEvent
 from hawb.incident.events import Event, group_name, queue_of
 from hawb.incident.faults import FAULTS, WHY_BOOTS_FAIL, boot_failed, clusters_apart, faults
-from hawb.incident.happening import HEALED, TOGETHER_US, Happening
-from hawb.incident.lives import Life, lives
+from hawb.incident.node_runs import NodeRun, node_runs
 
 SAID: Mapping[str, tuple[str, str]] = {
     "maintenance_begun": ("node_drained", "node"),
@@ -61,9 +61,9 @@ SAID: Mapping[str, tuple[str, str]] = {
     "rebalance_begun": ("rebalanced", ""),
     "node_waiting": ("node_waiting", "node"),
 }
-"""Kind of happening for each kind of message, and the field with the node concerned."""
+"""Kind of event for each kind of message, and the field with the node concerned."""
 
-LIFE_ENDS = {"stopped": "node_stopped", "killed": "node_killed", "paused": "node_paused", "unknown": "node_gone"}
+RUN_ENDS = {"stopped": "node_stopped", "killed": "node_killed", "paused": "node_paused", "unknown": "node_gone"}
 NOTICED_US = 40_000_000
 """Maximum time between nodes' detections of one partition: net_ticktime is accurate to a quarter, which is 15 s to
 either side by default (`net_kernel`), and each node ticks by its own clock."""
@@ -75,24 +75,24 @@ STORE = "RabbitMQ metadata store"
 AT = itemgetter(0)
 
 
-def happenings(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Happening]:
+def cluster_events(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[ClusterEvent]:
     """Return what log events amount to, in order of time. The events must be in order of time."""
     story = _Story(events, clocks)
-    parts = (_lives(story), _disks(story), _partitions(story), _found_apart(story), _said(story),
+    parts = (_starts_and_ends(story), _disks(story), _partitions(story), _found_apart(story), _said(story),
              _synchronisations(story), _elections(story), _declared(story), _removed(story),
              _forgotten(story), _faults(story))  # fmt: skip
-    told = [found for part in parts for found in part]
-    return sorted([*told, *_added_again(story, told)], key=lambda one: (one.at_us, one.kind, one.node or ""))
+    derived = [found for part in parts for found in part]
+    return sorted([*derived, *_added_again(story, derived)], key=lambda one: (one.at_us, one.kind, one.node or ""))
 
 
 class _Story:
-    """The log events with their times, the lives of brokers, and the absences."""
+    """The log events with their times, the node runs, and the absences."""
 
     def __init__(self, events: Sequence[Event], clocks: Mapping[str, Clock]):
         self._by_kind: dict[str, list[tuple[int, Event]]] = {}
         for event in events:
             self._by_kind.setdefault(event.kind, []).append((settled_us(event, clocks), event))
-        self.lives = lives(events, clocks)
+        self.node_runs = node_runs(events, clocks)
         self.absences = absences(events, clocks)
         self.groups = {group_name(event): queue_of(event) for event in events if event.queue}
 
@@ -101,37 +101,37 @@ class _Story:
 
         Only those of a span, both ends included, if given.
         """
-        told = (self._by_kind.get(kind, []) for kind in kinds)
-        near = (all_[bisect_left(all_, from_us, key=AT) : bisect_right(all_, until_us, key=AT)] for all_ in told)
+        by_kind = (self._by_kind.get(kind, []) for kind in kinds)
+        near = (all_[bisect_left(all_, from_us, key=AT) : bisect_right(all_, until_us, key=AT)] for all_ in by_kind)
         return merge(*near, key=AT)
 
 
-def _lives(story: _Story) -> Iterator[Happening]:
+def _starts_and_ends(story: _Story) -> Iterator[ClusterEvent]:
     """Yield the starts and ends of brokers, with messages of other nodes about them. A failed boot is no start."""
-    for life in story.lives:
-        if life.ended_by == "failed":
-            yield boot_failed(life, story.of(*WHY_BOOTS_FAIL))
+    for run in story.node_runs:
+        if run.ended_by == "failed":
+            yield boot_failed(run, story.of(*WHY_BOOTS_FAIL))
             continue
-        if life.first.kind == "node_starting":
-            up = _about(story, life.node, ("rabbit_up",), life.from_us, life.started_us or life.from_us)
-            yield Happening(kind="node_started", at_us=life.from_us, until_us=life.started_us, node=life.node,
-                            name=life.first.release, events=(life.first, *up))  # fmt: skip
-        if life.ended_by and life.until_us is not None:
-            down = _about(story, life.node, ("rabbit_down", "node_down"), life.until_us, life.until_us)
-            stopped = (at_us for at_us, one in story.of("node_stopped", from_us=life.until_us) if one.node == life.node)
-            yield Happening(
-                kind=LIFE_ENDS[life.ended_by], at_us=life.until_us, node=life.node, reason=life.reason,
-                until_us=next(stopped, None) if life.ended_by in ("stopped", "paused") else None,
-                name=_pause(story, life) if life.ended_by == "paused" else None,
-                events=tuple(dict.fromkeys((life.last, *down))),
+        if run.first.kind == "node_starting":
+            up = _about(story, run.node, ("rabbit_up",), run.from_us, run.started_us or run.from_us)
+            yield ClusterEvent(kind="node_started", at_us=run.from_us, until_us=run.started_us, node=run.node,
+                            name=run.first.release, events=(run.first, *up))  # fmt: skip
+        if run.ended_by and run.until_us is not None:
+            down = _about(story, run.node, ("rabbit_down", "node_down"), run.until_us, run.until_us)
+            stopped = (at_us for at_us, one in story.of("node_stopped", from_us=run.until_us) if one.node == run.node)
+            yield ClusterEvent(
+                kind=RUN_ENDS[run.ended_by], at_us=run.until_us, node=run.node, reason=run.reason,
+                until_us=next(stopped, None) if run.ended_by in ("stopped", "paused") else None,
+                name=_pause(story, run) if run.ended_by == "paused" else None,
+                events=tuple(dict.fromkeys((run.last, *down))),
             )  # fmt: skip
-        if life.halting and life.halted_us:
-            yield Happening(kind="node_stopped", at_us=life.halted_us, node=life.node, events=(life.halting,))
+        if run.halting and run.halted_us:
+            yield ClusterEvent(kind="node_stopped", at_us=run.halted_us, node=run.node, events=(run.halting,))
 
 
-def _pause(story: _Story, life: Life) -> str:
+def _pause(story: _Story, run: NodeRun) -> str:
     """Return why a broker stopped by itself."""
-    healing = any(event.node == life.node and abs(at_us - (life.until_us or 0)) < TOGETHER_US
+    healing = any(event.node == run.node and abs(at_us - (run.until_us or 0)) < TOGETHER_US
                   for at_us, event in story.of("autoheal_restarting"))  # fmt: skip
     return HEALED if healing else "pause"
 
@@ -142,31 +142,31 @@ def _about(story: _Story, node: str, kinds: Sequence[str], from_us: int, until_u
     return [event for _, event in near if event.peer == node]
 
 
-def _faults(story: _Story) -> Iterator[Happening]:
+def _faults(story: _Story) -> Iterator[ClusterEvent]:
     """Yield faults."""
-    failed = [life for life in story.lives if life.ended_by == "failed"]
+    failed = [run for run in story.node_runs if run.ended_by == "failed"]
     yield from clusters_apart(story.of("formed_alone"), story.of("member_joining", "member_joined"), failed)
     yield from faults(story.of(*FAULTS), [*story.of("queue_recovered", "mirror_promoted")], failed)
 
 
-def _disks(story: _Story) -> Iterator[Happening]:
+def _disks(story: _Story) -> Iterator[ClusterEvent]:
     """Yield cluster nodes that booted on an empty database, without having left or joined before."""
     for at_us, event in story.of("disk_empty"):
-        before = [life for life in story.lives if life.node == event.node and life.ended_by != "failed"
-                  and (life.until_us or at_us) < at_us]  # fmt: skip
+        before = [run for run in story.node_runs if run.node == event.node and run.ended_by != "failed"
+                  and (run.until_us or at_us) < at_us]  # fmt: skip
         since_us = before[-1].until_us or 0 if before else at_us
         meanwhile = story.of("node_reset", "member_joining", from_us=since_us, until_us=at_us - 1)
         left = any(other.node == event.node for _, other in meanwhile)
         if before and before[-1].started_us and not left:
-            yield Happening(kind="disk_lost", at_us=at_us, node=event.node, events=(event,))
+            yield ClusterEvent(kind="disk_lost", at_us=at_us, node=event.node, events=(event,))
 
 
-def _partitions(story: _Story) -> Iterator[Happening]:
+def _partitions(story: _Story) -> Iterator[ClusterEvent]:
     """Yield partitions and their ends: absences of running brokers, grouped if they were detected together.
 
     Mnesia also reports a partition when a node is forced to boot without nodes that stopped later; that is left out.
     """
-    ended = [(life.node, life.until_us) for life in story.lives if life.ended_by in ("stopped", "killed")]
+    ended = [(run.node, run.until_us) for run in story.node_runs if run.ended_by in ("stopped", "killed")]
     gone = {(node, absence.from_us) for node, until_us in ended for absence in story.absences
             if node == absence.peer and abs((until_us or 0) - absence.from_us) <= TOGETHER_US}  # fmt: skip
     apart = [one for one in story.absences if one.partition and (one.peer, one.from_us) not in gone]
@@ -179,20 +179,20 @@ def _partitions(story: _Story) -> Iterator[Happening]:
         pairs = sorted({(min(one.seer, one.peer), max(one.seer, one.peer)) for one in together})
         meetings = sorted((meeting for one in together for meeting in _meetings(story, one, begun)), key=AT)
         reasons = [one.reason for one in together if one.reason]
-        yield Happening(kind="partition_begun", at_us=begun, until_us=meetings[0][0] if meetings else None,
+        yield ClusterEvent(kind="partition_begun", at_us=begun, until_us=meetings[0][0] if meetings else None,
                         pairs=tuple(pairs), nodes=tuple(sorted({node for pair in pairs for node in pair})),
                         reason=reasons[0] if reasons else None, events=tuple(one.down for one in together))  # fmt: skip
         if meetings:
             seen = tuple(dict.fromkeys(event for at_us, event in meetings if at_us - meetings[0][0] <= TOGETHER_US))
-            yield Happening(kind="partition_healed", at_us=meetings[0][0], pairs=tuple(pairs), events=seen)
+            yield ClusterEvent(kind="partition_healed", at_us=meetings[0][0], pairs=tuple(pairs), events=seen)
         apart = [one for one in apart if one not in together]
 
 
-def _found_apart(story: _Story) -> Iterator[Happening]:
+def _found_apart(story: _Story) -> Iterator[ClusterEvent]:
     """Yield partitions whose beginning no log shows."""
     for together in found_apart(story.of("partition_seen", "partition_partial"), story.absences, NOTICED_US):
         pairs = sorted({(min(one.node, one.peer or ""), max(one.node, one.peer or "")) for _, one in together})
-        yield Happening(kind="partition_found", at_us=together[0][0], pairs=tuple(pairs),
+        yield ClusterEvent(kind="partition_found", at_us=together[0][0], pairs=tuple(pairs),
                         nodes=tuple(sorted({node for pair in pairs for node in pair})),
                         events=tuple(event for _, event in together))  # fmt: skip
 
@@ -204,14 +204,14 @@ def _meetings(story: _Story, absence: Absence, from_us: int) -> Iterator[tuple[i
             if {event.node, event.peer} == ends)  # fmt: skip
 
 
-def _said(story: _Story) -> Iterator[Happening]:
-    """Yield what single messages report; messages of several nodes about one thing are one happening."""
-    open_: dict[tuple[object, ...], Happening] = {}
+def _said(story: _Story) -> Iterator[ClusterEvent]:
+    """Yield what single messages report; messages of several nodes about one thing are one event."""
+    open_: dict[tuple[object, ...], ClusterEvent] = {}
     for at_us, event in story.of(*SAID):
         if _says_nothing(event):
             continue
         kind, field = SAID[event.kind]
-        found = Happening(
+        found = ClusterEvent(
             kind=kind, at_us=at_us, node=getattr(event, field) if field else None, nodes=event.nodes,
             queue=queue_of(event), name=event.vhost if kind.startswith("vhost_") else event.name, reason=event.reason,
             term=event.term, count=event.count, events=(event,),
@@ -241,15 +241,15 @@ def _says_nothing(event: Event) -> bool:
     return False
 
 
-def _synchronisations(story: _Story) -> Iterator[Happening]:
+def _synchronisations(story: _Story) -> Iterator[ClusterEvent]:
     """Yield each synchronisation from its beginning to its end."""
-    open_: dict[tuple[str, str | None], Happening] = {}
+    open_: dict[tuple[str, str | None], ClusterEvent] = {}
     for at_us, event in story.of("sync_begun", "sync_mirrors", "sync_needless", "sync_done", "sync_stopped"):
         key = event.node, queue_of(event)
         if event.kind == "sync_begun":
             if key in open_:
                 yield open_.pop(key)
-            open_[key] = Happening(kind="synchronisation", at_us=at_us, node=event.node, queue=key[1],
+            open_[key] = ClusterEvent(kind="synchronisation", at_us=at_us, node=event.node, queue=key[1],
                                    count=event.count, events=(event,))  # fmt: skip
         elif key in open_:
             found = replace(open_[key], events=(*open_[key].events, event), nodes=open_[key].nodes or event.nodes)
@@ -260,7 +260,7 @@ def _synchronisations(story: _Story) -> Iterator[Happening]:
     yield from open_.values()
 
 
-def _elections(story: _Story) -> Iterator[Happening]:
+def _elections(story: _Story) -> Iterator[ClusterEvent]:
     """Yield elections of quorum queues and of the metadata store, with what other members logged of them."""
     seen: dict[tuple[object, ...], list[tuple[int, Event]]] = {}
     for at_us, event in story.of("leader_seen"):
@@ -272,24 +272,24 @@ def _elections(story: _Story) -> Iterator[Happening]:
         about = event.node, event.vhost, event.queue, event.name, event.term
         others = [other for other_us, other in seen.get(about, ()) if abs(other_us - at_us) <= TOGETHER_US]
         kind = "leader_elected" if event.queue else "store_leader_elected"
-        yield Happening(kind=kind, at_us=at_us, node=event.node, queue=queue_of(event), term=event.term,
+        yield ClusterEvent(kind=kind, at_us=at_us, node=event.node, queue=queue_of(event), term=event.term,
                         events=(event, *others))  # fmt: skip
 
 
-def _declared(story: _Story) -> Iterator[Happening]:
+def _declared(story: _Story) -> Iterator[ClusterEvent]:
     """Yield quorum queues that were declared."""
     for at_us, event in story.of("group_formed"):
         if queue := story.groups.get(event.name or ""):
-            yield Happening(kind="queue_declared", at_us=at_us, node=event.peer, queue=queue, count=event.count,
+            yield ClusterEvent(kind="queue_declared", at_us=at_us, node=event.peer, queue=queue, count=event.count,
                             events=(event,))  # fmt: skip
 
 
-def _removed(story: _Story) -> Iterator[Happening]:
+def _removed(story: _Story) -> Iterator[ClusterEvent]:
     """Yield members whose files were deleted, with their queue or alone.
 
     Since 4.0 the node that removes a member logs that too.
     """
-    deleted: dict[str, Happening] = {}
+    deleted: dict[str, ClusterEvent] = {}
     for at_us, event in story.of("member_deleted"):
         queue = queue_of(event) or story.groups.get(event.name or "")
         if queue is None:
@@ -300,29 +300,29 @@ def _removed(story: _Story) -> Iterator[Happening]:
         else:
             if last:
                 yield last
-            deleted[queue] = Happening(kind="queue_deleted", at_us=at_us, queue=queue, events=(event,))
+            deleted[queue] = ClusterEvent(kind="queue_deleted", at_us=at_us, queue=queue, events=(event,))
     yield from deleted.values()
     for at_us, event in story.of("data_deleted"):
         queue = story.groups.get(event.name or "")
         said = (other for other_us, other in story.of("member_deleted", "member_removing", "member_removed")
                 if abs(at_us - other_us) <= FORGETTING_US)  # fmt: skip
-        if queue and not any(_tells_of(other, queue, event.node) for other in said):
-            yield Happening(kind="member_removed", at_us=at_us, node=event.node, queue=queue, events=(event,))
+        if queue and not any(_concerns(other, queue, event.node) for other in said):
+            yield ClusterEvent(kind="member_removed", at_us=at_us, node=event.node, queue=queue, events=(event,))
 
 
-def _tells_of(event: Event, queue: str, node: str) -> bool:
+def _concerns(event: Event, queue: str, node: str) -> bool:
     """Return True if a message says why a member's files are deleted."""
     return queue_of(event) == queue and (event.kind == "member_deleted" or event.peer == node)
 
 
-def _added_again(story: _Story, told: Sequence[Happening]) -> Iterator[Happening]:
+def _added_again(story: _Story, derived: Sequence[ClusterEvent]) -> Iterator[ClusterEvent]:
     """Yield members that were added again without a log message."""
-    changes = ((one.at_us, one.kind, one.queue, one.node) for one in told if one.kind in TELLING)
+    changes = ((one.at_us, one.kind, one.queue, one.node) for one in derived if one.kind in MEMBERSHIP_CHANGES)
     for at_us, event in added_again(changes, story.of("leader_seen")):
-        yield Happening(kind="member_added", at_us=at_us, node=event.node, queue=queue_of(event), events=(event,))
+        yield ClusterEvent(kind="member_added", at_us=at_us, node=event.node, queue=queue_of(event), events=(event,))
 
 
-def _forgotten(story: _Story) -> Iterator[Happening]:
+def _forgotten(story: _Story) -> Iterator[ClusterEvent]:
     """Yield nodes that were removed from the cluster.
 
     With Khepri their queues are removed first, and the removal itself is not logged.
@@ -336,5 +336,5 @@ def _forgotten(story: _Story) -> Iterator[Happening]:
         near = story.of("member_removing", from_us=at_us - FORGETTING_US, until_us=at_us)
         khepri = event.kind == "queues_forgotten"
         before = [one for one in near if khepri and (one[1].peer, one[1].node) == (peer, event.node)]
-        yield Happening(kind="node_forgotten", at_us=before[0][0] if before else at_us, node=peer,
+        yield ClusterEvent(kind="node_forgotten", at_us=before[0][0] if before else at_us, node=peer,
                         events=(*(other for _, other in before), event))  # fmt: skip

@@ -16,14 +16,14 @@ from hawb.incident import connected, within
 from hawb.incident.asked import WHOLE, Asked
 from hawb.incident.before import Before, Exports, Given, fits, is_after, older, stood
 from hawb.incident.clocks import settled_us
+from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.doubts import Doubt
-from hawb.incident.happening import Happening
 from hawb.incident.later import doubts as told_doubts
-from hawb.incident.later import told_later
-from hawb.incident.lives import Life, is_booting
+from hawb.incident.later import later_steps
+from hawb.incident.node_runs import NodeRun, is_booting
 from hawb.incident.reading import Reading
+from hawb.incident.step_context import StepContext, TimedStep
 from hawb.incident.steps import STEPS
-from hawb.incident.teller import Teller, Told
 from hawb.incident.unsaid_members import told_by_members
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
@@ -32,7 +32,7 @@ from hawb.scenario.dump import plain
 from hawb.scenario.load import read_scenario
 
 SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set")
-"""Kinds of happenings that set up a cluster, as long as nothing else has happened."""
+"""Kinds of events that set up a cluster, as long as nothing else has happened."""
 EARLIER_US = MICROSECONDS
 """Time between the beginning of a scenario and its first step."""
 AT_ONCE_US = MICROSECONDS // 4
@@ -42,7 +42,7 @@ ON_ITS_WAY_S = 10
 TITLE = "What the logs of {nodes} nodes tell"
 
 
-class Retold(Struct, frozen=True):
+class Reconstruction(Struct, frozen=True):
     """The scenario, which begins at `begins_us` (simulated time 0).
 
     It also holds the source of each of its steps, in order; the assumptions; and how many messages queues have in the
@@ -52,7 +52,7 @@ class Retold(Struct, frozen=True):
     scenario: Scenario
     begins_us: int
     ends_us: int
-    sources: tuple[tuple[Happening, ...], ...]
+    sources: tuple[tuple[ClusterEvent, ...], ...]
     doubts: tuple[Doubt, ...]
     depths: Mapping[str, int]
 
@@ -69,64 +69,64 @@ class Listed(NamedTuple):
     later: Exports | None
 
 
-def retell(
-    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], given: Given, asked: Asked = WHOLE,
+def reconstruct(
+    reading: Reading, found: Sequence[ClusterEvent], node_runs: Sequence[NodeRun], given: Given, asked: Asked = WHOLE,
     healed: bool = False,
-) -> Retold | None:
-    """Return the scenario of happenings and exports, or of a time span; None if nothing happened.
+) -> Reconstruction | None:
+    """Return the scenario of events and exports, or of a time span; None if nothing happened.
 
     A scenario begins after an earlier listing was made, unless a span is given. With `healed`, what autoheal did is
     told as it was seen. Raise ScenarioRefused if no scenario can hold it.
     """
     later = given.later
-    tell = Teller(found, lives, given.exports.document, later.document if later else None, healed)
-    told, begins_us, asked = _of_the_span(_steps(tell, found), found, given, asked)
+    context = StepContext(found, node_runs, given.exports.document, later.document if later else None, healed)
+    steps, begins_us, asked = _of_the_span(_steps(context, found), found, given, asked)
     if begins_us is None:
         return None
-    listed = _listed(given, found, lives, begins_us, asked)
+    listed = _listed(given, found, node_runs, begins_us, asked)
     begins_us, later = listed.begins_us, listed.later
     ends_us = _ends_us(reading, asked)
-    before = stood(found, lives, given.exports, begins_us, listed.after, listed.outdated)
+    before = stood(found, node_runs, given.exports, begins_us, listed.after, listed.outdated)
     seen = ((settled_us(event, reading.clocks), event) for event in reading.events if event.kind == "leader_seen")
     before, joined = told_by_members(before, found, seen, begins_us)
-    told = [*_since(told, found, begins_us), *joined]
+    steps = [*_since(steps, found, begins_us), *joined]
     clients = connected.changes(reading)
     if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues and not healed:
-        told += connected.steps(clients, begins_us, ends_us, before.queues[0]["queue"])
-    told.sort(key=lambda step: step.at_us)
-    added = told_later(later, before, told, ends_us) if later else []
-    goes_on_s = 0 if any(is_booting(life) for life in lives) else ON_ITS_WAY_S
-    scenario = _scenario(tell, before, [*told, *added], begins_us, ends_us + goes_on_s * MICROSECONDS)
-    doubts = [*before.doubts, *(one for one in tell.doubts if is_of_the_story(one, begins_us)), *told_doubts(added)]
+        steps += connected.steps(clients, begins_us, ends_us, before.queues[0]["queue"])
+    steps.sort(key=lambda step: step.at_us)
+    added = later_steps(later, before, steps, ends_us) if later else []
+    goes_on_s = 0 if any(is_booting(run) for run in node_runs) else ON_ITS_WAY_S
+    scenario = _scenario(context, before, [*steps, *added], begins_us, ends_us + goes_on_s * MICROSECONDS)
+    doubts = [*before.doubts, *(one for one in context.doubts if is_of_the_story(one, begins_us)), *told_doubts(added)]
     doubts += connected.doubts(clients, connected.is_logged(reading), begins_us, ends_us)
-    sources = (*(step.source for step in (*told, *added)), ())
-    return Retold(scenario, begins_us, ends_us, sources, tuple(doubts), later.depths if later else {})
+    sources = (*(step.source for step in (*steps, *added)), ())
+    return Reconstruction(scenario, begins_us, ends_us, sources, tuple(doubts), later.depths if later else {})
 
 
-def _steps(tell: Teller, found: Sequence[Happening]) -> list[Told]:
-    """Return the steps of all happenings, in order of time."""
-    told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
-    return together(sorted(told, key=lambda step: step.at_us))
+def _steps(context: StepContext, found: Sequence[ClusterEvent]) -> list[TimedStep]:
+    """Return the steps of all events, in order of time."""
+    steps = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](context, one)]
+    return together(sorted(steps, key=lambda step: step.at_us))
 
 
 def _of_the_span(
-    told: list[Told], found: Sequence[Happening], given: Given, asked: Asked
-) -> tuple[list[Told], int | None, Asked]:
+    steps: list[TimedStep], found: Sequence[ClusterEvent], given: Given, asked: Asked
+) -> tuple[list[TimedStep], int | None, Asked]:
     """Return the steps up to the end of a span, when the scenario begins, and the span.
 
     If nothing has gone wrong before the span, its first steps may still set the cluster up.
     """
-    if (first_us := begins_at(told, found)) is not None and asked.has_begun_by(first_us):
+    if (first_us := begins_at(steps, found)) is not None and asked.has_begun_by(first_us):
         asked = replace(asked, since_us=None)
     if given.listed_us is not None and not given.after and asked.since_us is None:
-        told = [step for step in told if step.at_us >= given.listed_us]
-    told = [step for step in told if not asked.is_over(step.at_us)]
+        steps = [step for step in steps if step.at_us >= given.listed_us]
+    steps = [step for step in steps if not asked.is_over(step.at_us)]
     setting_up = SETTING_UP if asked.since_us is None else ()
-    return told, begins_at(within.begun(told, asked), found, setting_up), asked
+    return steps, begins_at(within.begun(steps, asked), found, setting_up), asked
 
 
 def _listed(
-    given: Given, found: Sequence[Happening], lives: Sequence[Life], begins_us: int, asked: Asked
+    given: Given, found: Sequence[ClusterEvent], node_runs: Sequence[NodeRun], begins_us: int, asked: Asked
 ) -> Listed:  # fmt: skip
     """Find which time the listing shows.
 
@@ -139,16 +139,16 @@ def _listed(
         after = after or (given.listed_us is not None and given.listed_us > begins_us)
     elif not after:
         begins_us = older(exports.placed, found, begins_us)
-    outdated = not after and not fits(exports.placed, found, lives, begins_us)
+    outdated = not after and not fits(exports.placed, found, node_runs, begins_us)
     if after and asked.until_us is None:
         later = later or exports
     return Listed(begins_us, after, outdated, later)
 
 
-def _since(told: Sequence[Told], found: Sequence[Happening], begins_us: int) -> Iterator[Told]:
+def _since(steps: Sequence[TimedStep], found: Sequence[ClusterEvent], begins_us: int) -> Iterator[TimedStep]:
     """Yield what is already under way as the scenario begins, and its steps."""
-    yield from within.lasting(told, found, begins_us)
-    yield from (step for step in told if min(step.at_us, within.seen_us(step)) >= begins_us)
+    yield from within.lasting(steps, found, begins_us)
+    yield from (step for step in steps if min(step.at_us, within.seen_us(step)) >= begins_us)
 
 
 def _ends_us(reading: Reading, asked: Asked) -> int:
@@ -157,18 +157,20 @@ def _ends_us(reading: Reading, asked: Asked) -> int:
     return ends_us if asked.until_us is None else min(ends_us, asked.until_us)
 
 
-def _scenario(tell: Teller, before: Before, told: Sequence[Told], begins_us: int, ends_us: int) -> Scenario:
+def _scenario(
+    context: StepContext, before: Before, timed: Sequence[TimedStep], begins_us: int, ends_us: int
+) -> Scenario:
     """Return the initial state and the steps as a scenario that waits until the logs end."""
-    at_s = [round((step.at_us - begins_us) / MICROSECONDS, 3) for step in told]
-    steps = [Step(step.verb, at) for step, at in zip(told, at_s, strict=True)]
+    at_s = [round((step.at_us - begins_us) / MICROSECONDS, 3) for step in timed]
+    steps = [Step(step.verb, at) for step, at in zip(timed, at_s, strict=True)]
     steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3))))
     handling = before.cluster["cluster_partition_handling"]
     return read_scenario({
         "scenario": TITLE.format(nodes=len(before.cluster["nodes"])),
         "cluster": before.cluster | {
-            "cluster_partition_handling": unhealed(handling) if tell.healed else handling,
-            "net_ticktime": tell.silence_us / MICROSECONDS,
-            "timing": {"start_s": tell.boot_us / MICROSECONDS, "stop_s": tell.stop_us / MICROSECONDS},
+            "cluster_partition_handling": unhealed(handling) if context.healed else handling,
+            "net_ticktime": context.silence_us / MICROSECONDS,
+            "timing": {"start_s": context.boot_us / MICROSECONDS, "stop_s": context.stop_us / MICROSECONDS},
         },
         "policies": before.policies,
         "operator_policies": before.operator_policies,
@@ -182,32 +184,32 @@ def unhealed(handling: Any) -> Any:
     return handling | {"recover": "ignore"} if isinstance(handling, dict) else "ignore"
 
 
-def together(told: Sequence[Told]) -> list[Told]:
+def together(steps: Sequence[TimedStep]) -> list[TimedStep]:
     """Return the steps, with nodes that were killed at about the same time in one step.
 
     The other nodes detect them one after the other, and the rules would let something happen in between.
     """
-    found: list[Told] = []
-    for step in told:
+    found: list[TimedStep] = []
+    for step in steps:
         last = found[-1] if found else None
         if last and isinstance(step.verb, verbs.Kill) and isinstance(last.verb, verbs.Kill) \
                 and step.at_us - last.at_us <= AT_ONCE_US:  # fmt: skip
             nodes = (*last.verb.nodes, *step.verb.nodes)
-            found[-1] = Told(last.at_us, verbs.Kill(tuple(dict.fromkeys(nodes))), (*last.source, *step.source))
+            found[-1] = TimedStep(last.at_us, verbs.Kill(tuple(dict.fromkeys(nodes))), (*last.source, *step.source))
         else:
             found.append(step)
     return found
 
 
 def begins_at(
-    told: Sequence[Told], found: Sequence[Happening], setting_up: Sequence[str] = SETTING_UP
+    steps: Sequence[TimedStep], found: Sequence[ClusterEvent], setting_up: Sequence[str] = SETTING_UP
 ) -> int | None:  # fmt: skip
     """Return when a scenario begins, given its steps in order of time; None if nothing was done after the first boots.
 
     It begins before the first step that does more than set up the cluster, and after everything that happened before
     it.
     """
-    first = next((step for step in told if not all(one.kind in setting_up for one in step.source)), None)
+    first = next((step for step in steps if not all(one.kind in setting_up for one in step.source)), None)
     if first is None:
         return None
     at_us = min(first.at_us, within.seen_us(first))

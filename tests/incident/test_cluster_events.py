@@ -8,18 +8,18 @@ import pytest
 from kept_logs import DATA, STORIES, reading_of, story_of, title
 from samples import each_third
 
+from hawb.incident.cluster_event import KINDS, ClusterEvent
+from hawb.incident.cluster_events import cluster_events
 from hawb.incident.events import Event
-from hawb.incident.happening import KINDS, Happening
-from hawb.incident.happenings import happenings
 
 SECOND_US = 1_000_000
 LOGS = DATA / "logs"
 
 
 @cache
-def found(story) -> list[Happening]:
+def found(story) -> list[ClusterEvent]:
     reading = reading_of(story)
-    return happenings(reading.events, reading.clocks)
+    return cluster_events(reading.events, reading.clocks)
 
 
 def short(story, *kinds: str) -> list[tuple]:
@@ -52,7 +52,7 @@ def test_a_partition_that_autoheal_ends():
 def test_a_node_that_pauses_may_be_stopped_then():
     events = [event(at_s, "a", kind) for at_s, kind in
               ((1, "node_starting"), (9, "pause_begun"), (9, "node_stopping"), (15, "node_halting"))]  # fmt: skip
-    told = [(one.kind, one.at_us // SECOND_US) for one in happenings(events, {})]
+    told = [(one.kind, one.at_us // SECOND_US) for one in cluster_events(events, {})]
     assert told == [("node_started", 1), ("node_paused", 9), ("node_stopped", 15)]
 
 
@@ -126,4 +126,4 @@ ORDERS = {"queue": "orders", "vhost": "/"}
     ],
 )  # fmt: skip
 def test_what_messages_come_to(events, expected):
-    assert [(one.kind, one.node, one.queue, len(one.events)) for one in happenings(events, {})] == expected
+    assert [(one.kind, one.node, one.queue, len(one.events)) for one in cluster_events(events, {})] == expected

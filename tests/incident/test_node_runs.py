@@ -7,15 +7,15 @@ from kept_logs import DRAWN, STORIES, reading_of, scenario_of, story_of, title
 from samples import each_third
 
 from hawb.incident.events import Event
-from hawb.incident.lives import Life, lives
+from hawb.incident.node_runs import NodeRun, node_runs
 from hawb.scenario import verbs
 
 SECOND_US = 1_000_000
 
 
-def found(story) -> list[Life]:
+def found(story) -> list[NodeRun]:
     reading = reading_of(story)
-    return lives(reading.events, reading.clocks)
+    return node_runs(reading.events, reading.clocks)
 
 
 @pytest.mark.parametrize("story", each_third(story for story in STORIES if story not in DRAWN), ids=title)
@@ -112,4 +112,4 @@ def told(*said: tuple[float, str, str, str | None]) -> list[Event]:
 )  # fmt: skip
 def test_how_lives_end(events, expected):
     assert [(life.node, life.from_us // SECOND_US, life.until_us and life.until_us // SECOND_US, life.ended_by,
-             life.seen_us // SECOND_US) for life in lives(events, {})] == expected  # fmt: skip
+             life.seen_us // SECOND_US) for life in node_runs(events, {})] == expected  # fmt: skip

@@ -1,8 +1,8 @@
-"""Find the lives of brokers: when each ran, and how it ended.
+"""Find the periods in which each node ran, and how each of them ended.
 
 A broker that is asked to stop logs it, and one that stops by itself (it pauses, or autoheal restarts it) logs why. A
 killed broker logs nothing: the only evidence is that its log goes on with a boot without a stop before, or that another
-node saw it as down and it never wrote again. A life without a logged end is assumed to continue until `seen_us`.
+node saw it as down and it never wrote again. A run without a logged end is assumed to continue until `seen_us`.
 
 Times are by the reference clock (`hawb.incident.clocks`), in microseconds since 1970.
 """
@@ -22,8 +22,8 @@ from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 
 EndedBy = Literal["stopped", "killed", "paused", "failed", "unknown"]
-"""Ends of a life: an operator stopped the broker; it broke off (killed, crashed, or its host lost power); it stopped by
-itself because of a partition; its boot failed; other nodes saw it go down, and its own log is missing."""
+"""How a node stopped running: an operator stopped the broker; it was killed, crashed, or its host lost power; it
+stopped by itself because of a partition; its boot failed; other nodes saw it go down, and its own log is missing."""
 ASKED = ("node_signalled", "node_stopping")
 BY_ITSELF = ("pause_begun", "autoheal_restarting")
 COMING = ("node_up", "rabbit_up")
@@ -52,7 +52,7 @@ BOOTING_US = 15_000_000
 """Maximum time for which messages may precede a broker's start message: Ra starts its members first."""
 
 
-class Life(Struct, frozen=True):
+class NodeRun(Struct, frozen=True):
     """A broker on `node` from `from_us` to `until_us`, according to its events `first` and `last`.
 
     If `first` is no `node_starting`, it already ran when the logs begin. `started_us` is when its boot had finished,
@@ -85,8 +85,8 @@ class Life(Struct, frozen=True):
         return self.ended_by == "paused" and self.halted_us is None
 
 
-def lives(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Life]:
-    """Return the lives in the order in which they began. The events must be in order of time."""
+def node_runs(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[NodeRun]:
+    """Return the node runs in the order in which they began. The events must be in order of time."""
     own: dict[str, list[Timed]] = defaultdict(list)
     named: dict[str, list[Timed]] = defaultdict(list)
     missed: dict[str, list[Absence]] = defaultdict(list)
@@ -94,30 +94,30 @@ def lives(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Life]:
         own[event.node].append((settled_us(event, clocks), event))
         if event.kind in OF_MEMBERS and event.peer:
             named[event.peer].append((settled_us(event, clocks), event))
-    own = {node: told for node, told in own.items() if any(event.kind not in OF_ERLANG for _, event in told)}
+    own = {node: logged for node, logged in own.items() if any(event.kind not in OF_ERLANG for _, event in logged)}
     for absence in absences(events, clocks):
         if not absence.partition:
             missed[absence.peer].append(absence)
-    end_us = max((told[-1][0] for told in own.values()), default=0)
-    found = [life for node in own for life in _told(own[node], missed[node], end_us)]
-    begin_us = min((told[0][0] for told in own.values()), default=0) - BEFORE_US
-    found += [life for node in named if node not in own
-              for life in _seen(node, named[node], missed[node], begin_us, end_us)]  # fmt: skip
-    return sorted(found, key=lambda life: (life.from_us, life.node))
+    end_us = max((logged[-1][0] for logged in own.values()), default=0)
+    found = [run for node in own for run in _logged_runs(own[node], missed[node], end_us)]
+    begin_us = min((logged[0][0] for logged in own.values()), default=0) - BEFORE_US
+    found += [run for node in named if node not in own
+              for run in _seen(node, named[node], missed[node], begin_us, end_us)]  # fmt: skip
+    return sorted(found, key=lambda run: (run.from_us, run.node))
 
 
 Timed = tuple[int, Event]
 
 
-def _told(own: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[Life]:
-    """Yield the lives of a node whose log is there."""
+def _logged_runs(own: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[NodeRun]:
+    """Yield the runs of a node that has a log."""
     boots = [*_boots(own)]
     before = own[: boots[0]] if boots else own
     if before and (not boots or own[boots[0]][0] - before[0][0] > BEFORE_BOOT_US
                    or any(event.kind in ENDING for _, event in before)):  # fmt: skip
         boots.insert(0, 0)
     for begin, end in pairwise([*boots, len(own)]):
-        yield _life(own[begin:end], missed, own[end][0] if end < len(own) else None, end_us)
+        yield _run_of(own[begin:end], missed, own[end][0] if end < len(own) else None, end_us)
 
 
 def _boots(own: Sequence[Timed]) -> Iterator[int]:
@@ -138,39 +138,39 @@ def _boots(own: Sequence[Timed]) -> Iterator[int]:
             booting = False
 
 
-def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None, end_us: int) -> Life:
-    """Return the life that begins with the first of these events, up to the next boot at `next_us`, if any."""
-    from_us, first = told[0]
-    started_us = next((at_us for at_us, event in told if event.kind == "node_started"), None)
-    stop = next(((at_us, event) for at_us, event in told if event.kind in ASKED), None)
-    failed = next(((at_us, event) for at_us, event in told if event.kind == "boot_failed"), None)
+def _run_of(events: Sequence[Timed], missed: Sequence[Absence], next_us: int | None, end_us: int) -> NodeRun:
+    """Return the run that begins with the first of these events, up to the next boot at `next_us`, if any."""
+    from_us, first = events[0]
+    started_us = next((at_us for at_us, event in events if event.kind == "node_started"), None)
+    stop = next(((at_us, event) for at_us, event in events if event.kind in ASKED), None)
+    failed = next(((at_us, event) for at_us, event in events if event.kind == "boot_failed"), None)
     until_us = end_us + 1 if next_us is None else next_us
-    written = [at_us for at_us, _ in told if next_us is None or at_us < next_us - BOOTING_US] or [from_us]
+    written = [at_us for at_us, _ in events if next_us is None or at_us < next_us - BOOTING_US] or [from_us]
     gone = [absence for absence in missed if max(from_us, written[-1] - LATE_US) <= absence.from_us < until_us
-            and (next_us is not None or absence.until_us is None or absence.until_us > told[-1][0])]  # fmt: skip
+            and (next_us is not None or absence.until_us is None or absence.until_us > events[-1][0])]  # fmt: skip
 
-    def life(last: Timed, ended_by: EndedBy, seen_us: int) -> Life:
+    def run(last: Timed, ended_by: EndedBy, seen_us: int) -> NodeRun:
         reason = next((absence.reason for absence in gone if absence.reason), None)
-        return Life(first.node, from_us, last[0], ended_by, first, last[1], seen_us, started_us, reason)
+        return NodeRun(first.node, from_us, last[0], ended_by, first, last[1], seen_us, started_us, reason)
 
     if failed is not None and (stop is None or failed[0] <= stop[0]):
-        return life(failed, "failed", failed[0])
+        return run(failed, "failed", failed[0])
     if stop is not None:
-        if not any(event.kind in BY_ITSELF and abs(at_us - stop[0]) <= AT_ONCE_US for at_us, event in told):
-            return life(stop, "stopped", stop[0])
-        halt = next(((at_us, event) for at_us, event in told if event.kind == "node_halting"), (None, None))
-        return replace(life(stop, "paused", stop[0]), halted_us=halt[0], halting=halt[1])
+        if not any(event.kind in BY_ITSELF and abs(at_us - stop[0]) <= AT_ONCE_US for at_us, event in events):
+            return run(stop, "stopped", stop[0])
+        halt = next(((at_us, event) for at_us, event in events if event.kind == "node_halting"), (None, None))
+        return replace(run(stop, "paused", stop[0]), halted_us=halt[0], halting=halt[1])
     if gone:
-        return life((gone[0].from_us, gone[0].down), "killed", min(written[-1], gone[0].from_us))
+        return run((gone[0].from_us, gone[0].down), "killed", min(written[-1], gone[0].from_us))
     if next_us is not None:
-        return life(told[-1], "killed", told[-1][0])
-    return Life(first.node, from_us, None, None, first, told[-1][1], end_us, started_us)
+        return run(events[-1], "killed", events[-1][0])
+    return NodeRun(first.node, from_us, None, None, first, events[-1][1], end_us, started_us)
 
 
 def _seen(
     node: str, named: Sequence[Timed], missed: Sequence[Absence], begin_us: int, end_us: int
-) -> Iterator[Life]:  # fmt: skip
-    """Yield the lives of a node without a log, as other nodes saw it go and come.
+) -> Iterator[NodeRun]:  # fmt: skip
+    """Yield the runs of a node without a log, as other nodes saw it go down and come up.
 
     A node that is named before it is seen to come up already ran when the logs begin.
     """
@@ -186,11 +186,11 @@ def _seen(
         gone = next((absence for absence in missed if absence.from_us > from_us), None)
         until_us = gone.from_us if gone else end_us + 1
         if gone:
-            yield Life(node, from_us, until_us, "unknown", first, gone.down, until_us, from_us, gone.reason)
+            yield NodeRun(node, from_us, until_us, "unknown", first, gone.down, until_us, from_us, gone.reason)
         else:
-            yield Life(node, from_us, None, None, first, first, end_us, from_us)
+            yield NodeRun(node, from_us, None, None, first, first, end_us, from_us)
 
 
-def is_booting(life: Life) -> bool:
+def is_booting(run: NodeRun) -> bool:
     """Return True if a node is still booting as the logs end."""
-    return life.until_us is None and life.started_us is None and life.first.kind == "node_starting"
+    return run.until_us is None and run.started_us is None and run.first.kind == "node_starting"

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from hawb.incident.absences import GONE, SILENCE
+from hawb.incident.cluster_event import ClusterEvent, is_healing
 from hawb.incident.doubts import Doubt
-from hawb.incident.happening import Happening, is_healing
-from hawb.incident.lives import Life, is_booting
+from hawb.incident.node_runs import NodeRun, is_booting
 from hawb.planning.inventory import NET_TICKTIME_S
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.beginning import MICROSECONDS
@@ -25,26 +25,26 @@ START_S, STOP_S = 5.0, 1.0
 """Maximum duration of a boot and of a stop; anything longer is waiting."""
 
 
-class Told(NamedTuple):
+class TimedStep(NamedTuple):
     """A step before it has its place: its moment, its verb, and what it was read from."""
 
     at_us: int
     verb: Verb
-    source: tuple[Happening, ...]
+    source: tuple[ClusterEvent, ...]
 
 
-class Teller:
+class StepContext:
     """The context in which steps are made.
 
-    It holds the happenings, the contents of later exports (`later`: policies, and queues with their arguments), and the
+    It holds the events, the contents of later exports (`later`: policies, and queues with their arguments), and the
     doubts. With `healed`, restarts by autoheal are steps, as the logs have them, and are not left to the rules.
     """
 
     def __init__(
-        self, found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any],
+        self, found: Sequence[ClusterEvent], node_runs: Sequence[NodeRun], imported: dict[str, Any],
         later: dict[str, Any] | None = None, healed: bool = False,
     ):  # fmt: skip
-        self.found, self.lives, self.healed = found, lives, healed
+        self.found, self.node_runs, self.healed = found, node_runs, healed
         self.silence_us = _silence_us(found, imported["cluster"].get("net_ticktime"))
         self.policies = {policy["name"]: policy for policy in imported["policies"]}
         self.later_policies = {policy["name"]: policy for policy in (later or {}).get("policies", ())}
@@ -56,29 +56,29 @@ class Teller:
         self.stop_us = min([round(STOP_S * MICROSECONDS), *stops])
         self.doubts: list[Doubt] = []
 
-    def _boots(self) -> Iterator[Happening]:
+    def _boots(self) -> Iterator[ClusterEvent]:
         waited = {one.node for one in self.found if one.kind == "node_waiting"}
         return (one for one in self.found if one.kind == "node_started" and one.node not in waited and booted_us(one))
 
-    def near(self, kind: str, node: str | None, at_us: int, within_us: int) -> Happening | None:
+    def near(self, kind: str, node: str | None, at_us: int, within_us: int) -> ClusterEvent | None:
         """Return what happened to a node at about that time, or None."""
         return next((one for one in self.found if one.kind == kind and one.node == node
                      and abs(one.at_us - at_us) <= within_us), None)  # fmt: skip
 
-    def last_of(self, kind: str, one: Happening, since: Happening | None = None) -> Happening | None:
-        """Return the last happening of a kind to a node before another happening, or None."""
+    def last_of(self, kind: str, one: ClusterEvent, since: ClusterEvent | None = None) -> ClusterEvent | None:
+        """Return the last event of a kind to a node before another event, or None."""
         found = (other for other in self.found if other.kind == kind and other.node == one.node
                  and (since.at_us if since else 0) <= other.at_us <= one.at_us)  # fmt: skip
         return max(found, key=lambda other: other.at_us, default=None)
 
-    def joins(self, one: Happening) -> bool:
-        """Return True if a happening is part of the node's joining.
+    def joins(self, one: ClusterEvent) -> bool:
+        """Return True if an event is part of the node's joining.
 
         A new node boots and stops for it; one that was reset boots for it once.
         """
         for other in self.found:
             if other.kind == "node_joined" and other.node == one.node and one.at_us <= self.booted_by_us(other):
-                before = [life for life in self.lives if life.node == one.node and life.from_us < other.at_us]
+                before = [run for run in self.node_runs if run.node == one.node and run.from_us < other.at_us]
                 resets = [reset.at_us for reset in self.found if reset.kind == "node_reset" and reset.node == one.node
                           and reset.at_us <= other.at_us]  # fmt: skip
                 new = len(before) == 1 and before[0].first.kind == "node_starting"
@@ -88,13 +88,13 @@ class Teller:
                     return True
         return False
 
-    def booted_by_us(self, joined: Happening) -> int:
+    def booted_by_us(self, joined: ClusterEvent) -> int:
         """Return when a node that has joined boots, or would at the latest."""
         boots = (one.at_us for one in self.found if one.kind == "node_started" and one.node == joined.node
                  and joined.at_us <= one.at_us <= joined.at_us + JOINING_US)  # fmt: skip
         return next(boots, joined.at_us + JOINING_US)
 
-    def lost_disk(self, joined: Happening) -> int | None:
+    def lost_disk(self, joined: ClusterEvent) -> int | None:
         """Return when a node that joins booted on an empty disk though it had been a cluster member, or None."""
         disks = [one.at_us for one in self.found if one.kind == "disk_lost" and one.node == joined.node
                  and 0 <= joined.at_us - one.at_us <= JOINING_US]  # fmt: skip
@@ -102,24 +102,24 @@ class Teller:
                  and disks and one.at_us <= disks[-1]]  # fmt: skip
         return boots[-1] if boots else None
 
-    def boots_still(self, one: Happening) -> bool:
+    def boots_still(self, one: ClusterEvent) -> bool:
         """Return True if a node still boots as its log ends, waits for no node, and no node has seen it running."""
-        booting = any(is_booting(life) for life in self.lives if life.node == one.node and life.from_us == one.at_us)
+        booting = any(is_booting(run) for run in self.node_runs if run.node == one.node and run.from_us == one.at_us)
         waits = any(other.kind == "node_waiting" and other.node == one.node and other.at_us >= one.at_us
                     for other in self.found)  # fmt: skip
         return booting and not waits and not any(event.kind == "rabbit_up" for event in one.events)
 
-    def last_end(self, one: Happening) -> Life | None:
-        """Return the last life of a node that ended before a happening, or None."""
-        ended = [life for life in self.lives if life.node == one.node and life.until_us and life.from_us < one.at_us]
+    def last_end(self, one: ClusterEvent) -> NodeRun | None:
+        """Return the last run of a node that ended before an event, or None."""
+        ended = [run for run in self.node_runs if run.node == one.node and run.until_us and run.from_us < one.at_us]
         return ended[-1] if ended else None
 
-    def is_healed(self, last: Life) -> bool:
-        """Return True if a life ended in a restart by autoheal that is told as steps."""
+    def is_healed(self, last: NodeRun) -> bool:
+        """Return True if a node's run ended in a restart by autoheal that is a step of the scenario."""
         return self.healed and any(is_healing(one) and one.node == last.node and one.at_us == last.until_us
                                    for one in self.found)  # fmt: skip
 
-    def is_forced(self, started: Happening) -> bool:
+    def is_forced(self, started: ClusterEvent) -> bool:
         """Return True if a node was forced to boot without waiting.
 
         No other node runs once it has booted, and one ran after it had stopped, for which Mnesia would have made it
@@ -128,12 +128,12 @@ class Teller:
         ended, booted_at_us = self.last_end(started), started.until_us
         if self.profile.khepri or booted_at_us is None or ended is None or ended.until_us is None:
             return False
-        others = [life for life in self.lives if life.node != started.node and life.from_us < booted_at_us
-                  and life.ended_by != "failed"]  # fmt: skip
-        runs = any(life.until_us is None or life.until_us > booted_at_us for life in others)
-        return not runs and any((life.until_us or 0) > ended.until_us for life in others)
+        others = [run for run in self.node_runs if run.node != started.node and run.from_us < booted_at_us
+                  and run.ended_by != "failed"]  # fmt: skip
+        runs = any(run.until_us is None or run.until_us > booted_at_us for run in others)
+        return not runs and any((run.until_us or 0) > ended.until_us for run in others)
 
-    def left(self, forgotten: Happening) -> bool:
+    def left(self, forgotten: ClusterEvent) -> bool:
         """Return True if a node that others report as removed had left by itself, by a reset.
 
         Quorum queues then still count on their members there, which are missing once it has joined again.
@@ -141,28 +141,28 @@ class Teller:
         return any(one.kind == "member_anew" and one.node == forgotten.node and one.at_us > forgotten.at_us
                    for one in self.found)  # fmt: skip
 
-    def forgotten_how(self, joined: Happening) -> Happening | Literal["reset"]:
+    def forgotten_how(self, joined: ClusterEvent) -> ClusterEvent | Literal["reset"]:
         """Return how a node that joins with an empty disk had been removed from the cluster.
 
-        That is the happening that was seen; an offline removal, before another node booted that would have had to wait
+        That is the event that was seen; an offline removal, before another node booted that would have had to wait
         for it; or, if no log shows it, a reset.
         """
         empty_us = self.lost_disk(joined) or joined.at_us
-        ended_us = max((life.until_us or 0 for life in self.lives
-                        if life.node == joined.node and life.from_us < empty_us), default=0)  # fmt: skip
+        ended_us = max((run.until_us or 0 for run in self.node_runs
+                        if run.node == joined.node and run.from_us < empty_us), default=0)  # fmt: skip
         since = [one for one in self.found if ended_us <= one.at_us <= joined.at_us]
-        told = [one for one in since if one.kind in ("node_forgotten", "node_reset") and one.node == joined.node
+        removals = [one for one in since if one.kind in ("node_forgotten", "node_reset") and one.node == joined.node
                 and not self.left(one)]  # fmt: skip
         forced = [one for one in since if one.kind == "node_started" and one.node != joined.node
                   and self.is_forced(one)]  # fmt: skip
-        return next(iter([*told, *forced]), "reset")
+        return next(iter([*removals, *forced]), "reset")
 
     def doubt(self, kind: str, **about: Any) -> None:
         """Record an assumption."""
         self.doubts.append(Doubt(kind=kind, **about))
 
 
-def _silence_us(found: Sequence[Happening], net_ticktime_s: float | None) -> int:
+def _silence_us(found: Sequence[ClusterEvent], net_ticktime_s: float | None) -> int:
     """Return how long a link is silent before it is detected, in microseconds.
 
     If no file says, it is Erlang's default, but at most the time since the ends of a link last had contact.
@@ -174,18 +174,18 @@ def _silence_us(found: Sequence[Happening], net_ticktime_s: float | None) -> int
     return min([round(NET_TICKTIME_S * MICROSECONDS), *since])
 
 
-def in_touch_us(found: Sequence[Happening], apart: Happening) -> int | None:
+def in_touch_us(found: Sequence[ClusterEvent], apart: ClusterEvent) -> int | None:
     """Return when the ends of broken links last logged contact: that one had come up, has a mirror, or leads.
 
     Return None if they did not.
     """
     before = (one for one in found if one.at_us < apart.at_us - AT_ONCE_US)
-    told = ((one.at_us, event) for one in before for event in one.events if event.peer and event.kind not in GONE)
-    return max((at_us for at_us, event in told if tuple(sorted((event.node, event.peer or ""))) in apart.pairs),
+    contacts = ((one.at_us, event) for one in before for event in one.events if event.peer and event.kind not in GONE)
+    return max((at_us for at_us, event in contacts if tuple(sorted((event.node, event.peer or ""))) in apart.pairs),
                default=None)  # fmt: skip
 
 
-def booted_us(started: Happening) -> int:
+def booted_us(started: ClusterEvent) -> int:
     """Return how long a boot took until other nodes saw it, in microseconds; 0 if none did."""
     up = [event.at_us for event in started.events if event.kind == "rabbit_up"]
     seen = [*up[:1], *([started.until_us] if started.until_us else [])]

@@ -12,8 +12,8 @@ from measured_stories import differences, lost, measured, understood
 from samples import each_third
 
 from hawb.incident.doubts import DOUBTS
-from hawb.incident.retold import together
-from hawb.incident.teller import Told
+from hawb.incident.reconstruction import together
+from hawb.incident.step_context import TimedStep
 from hawb.scenario.dump import dump
 from hawb.scenario.load import load
 from hawb.scenario.verbs import Kill, Start, Stop, SyncQueue
@@ -40,7 +40,7 @@ def test_a_story_is_reconstructed_from_its_logs(story: Path, subtests: pytest.Su
             assert comparison is not None
             assert not [pair for pair in comparison.apart if pair.kind == "leader_elected"]
     with subtests.test(msg="the story is a scenario file, with a source for each step and a text for each doubt"):
-        retold = understood(story).retold
+        retold = understood(story).reconstructed
         assert retold is not None
         assert load(dump(retold.scenario)) == retold.scenario
         assert len(retold.sources) == len(retold.scenario.steps)
@@ -67,7 +67,7 @@ def test_most_stories_end_with_the_same_replicas():
 
 
 def steps_of(name: str) -> list[tuple[str, tuple[str, ...]]]:
-    retold = understood(LOGS / name).retold
+    retold = understood(LOGS / name).reconstructed
     assert retold is not None
     return [(step.name, step.verb.nodes) for step in retold.scenario.steps
             if isinstance(step.verb, Stop | Kill | Start)]  # fmt: skip
@@ -81,7 +81,7 @@ def test_steps_are_what_was_done_to_nodes():
 
 
 def test_a_story_without_exports_begins_with_what_the_logs_show():
-    retold = understood(LOGS / "3.10" / "promotion-table-stop").retold
+    retold = understood(LOGS / "3.10" / "promotion-table-stop").reconstructed
     assert retold is not None
     stood = {entry.queue: entry for entry in retold.scenario.queues}
     assert all(entry.master == "n1@10.77.0.1" and entry.mirrors == ("n2@10.77.0.2",) for entry in stood.values())
@@ -92,7 +92,7 @@ def test_a_story_without_exports_begins_with_what_the_logs_show():
 
 
 def test_a_synchronisation_that_was_asked_for_is_a_step():
-    retold = understood(LOGS / "3.10" / "sync-cancelled").retold
+    retold = understood(LOGS / "3.10" / "sync-cancelled").reconstructed
     assert retold is not None
     assert isinstance(retold.scenario.steps[0].verb, SyncQueue)
     assert retold.scenario.queues[0].messages == 30010
@@ -100,7 +100,7 @@ def test_a_synchronisation_that_was_asked_for_is_a_step():
 
 def test_nodes_that_are_killed_at_once_go_in_one_step():
     sources = [happening(at_s, "node_killed", node) for at_s, node in ((1, "a"), (1.05, "b"), (9, "c"))]
-    told = together([Told(one.at_us, Kill((one.node,)), (one,)) for one in sources])
+    told = together([TimedStep(one.at_us, Kill((one.node,)), (one,)) for one in sources])
     assert [step.verb for step in told] == [Kill(("a", "b")), Kill(("c",))]
     assert told[0].source == tuple(sources[:2])
 
@@ -108,6 +108,6 @@ def test_nodes_that_are_killed_at_once_go_in_one_step():
 def test_a_story_goes_on_where_no_node_still_boots_as_the_logs_end():
     """A boot that was under way then would be over in the story, and its mirrors be back."""
     for name, goes_on in (("wide-kills-3-10", True), ("wide-partition-pause-if-all-down-autoheal", False)):
-        retold = understood(LOGS / "3.10" / name).retold
+        retold = understood(LOGS / "3.10" / name).reconstructed
         assert retold is not None
         assert (retold.scenario.steps[-1].at > (retold.ends_us - retold.begins_us) / 1e6 + 1) is goes_on
