@@ -15,12 +15,13 @@ import attack
 import player
 import pytest
 from click import command, echo
+from conftest import LONG
 from mutations import LARGE
 from tries import COMMANDS, STDIN, Try, as_seeded, drawn
 
 from hawb.cli.files import Refusing
 
-SECONDS = float(os.environ.get("HAWB_ATTACK_S", 60))
+SECONDS = float(os.environ.get("HAWB_ATTACK_S", 60 if LONG else 20))
 TRIES = len(COMMANDS) * 100
 """As many for each command; `make attack` goes on for as long as it is asked to."""
 KEPT = sorted(file for file in attack.KEPT.iterdir() if file.is_dir())

@@ -41,7 +41,7 @@ NOT_PLAYED = {
 }  # fmt: skip
 """Modules that decide nothing in the engine: what they reckon or tell is held by their own tests."""
 RULES = sorted(path for path in Path(rules.__file__).parent.glob("*.py") if path.stem not in NOT_PLAYED)
-EVERY = 1 if LONG else 10
+EVERY = 1 if LONG else 20
 """Which mutants of a module are played."""
 LONGEST_S = 5
 """Processor time after which a scenario counts as one that never ends; the slowest takes a tenth of one."""

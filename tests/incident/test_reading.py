@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from conftest import LONG
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept_logs import DATA, STORIES, logs, scenario_of, short_cuts, story_of, text, title
@@ -28,6 +29,8 @@ from hawb.scenario.document import Step
 HEAD, NEXT = (f"2026-11-27 08:55:{second}.694468+00:00 [info] <0.1.0>" for second in (31, 32))
 ONE = DATA / "logs" / "3.10" / "partition-autoheal"
 IN_A_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
+ALSO_CHANGED = STORIES if LONG else STORIES[::3]
+"""The stories whose logs are read in JSON, and with made-up clients, too: those of `make test`."""
 QUORUM = {"x-queue-type": "quorum"}
 
 
@@ -108,6 +111,8 @@ def test_logs_of_a_story_are_read_as_it_was_played(story: Path, subtests: pytest
         assert set(starts.values()) == {facts["release"]}
     with subtests.test(msg="the clocks of one machine agree"):
         assert all(abs(clock.offset_us) < 200_000 for clock in reading.clocks.values() if clock.pairs)
+    if story not in ALSO_CHANGED:
+        return
     if "3.8" not in title(story):
         with subtests.test(msg="logs in JSON have the same events"):
             check_json(story, tmp_path / "json")
