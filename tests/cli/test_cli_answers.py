@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -189,6 +190,22 @@ def restarted(times: int) -> list[dict]:
     ha = {"name": "ha", "pattern": "q", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
     begun = [{"set_policy": ha}, {"declare": {"queue": "q", "node": "a"}}, {"publish": {"queue": "q", "count": 5}}]
     return begun + [{"stop": "b"}, {"start": "b"}, {"publish": {"queue": "q", "count": 1}}] * times
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["classic", "quorum", "stream"])
+def test_4000_declarations_take_less_than_200_mb(kind: str) -> None:
+    def peak(queues: int) -> int:
+        cluster = {"nodes": ["a", "b", "c"], "version": "4.3"}
+        story = json.dumps({"scenario": "a", "cluster": cluster, "steps": declared(kind, queues)})
+        tracemalloc.start()
+        assert CliRunner().invoke(main, ["run", "-"], input=story).exit_code == 0
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(3)  # what is imported and kept once
+    assert (peak(120) - peak(80)) / 40 < 80e6 / 4000  # Python, hawb and its libraries take the rest
 
 
 STORIES = {kind: partial(declared, kind) for kind in ("classic", "quorum", "stream")} | {"restarts": restarted}
