@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from hawb.cli.files import Destination, Source, refuse, write_scenario
+from hawb.cli.files import Destination, Source, refuse, tell_notes, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.pages import of_pages, write_page
-from hawb.incident.files import Limits
+from hawb.incident.files import Limits, pipes
 
 if TYPE_CHECKING:
     from hawb.incident.asked import When
@@ -130,12 +130,18 @@ def parted(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     from hawb.incident.exports import parted as by_content
 
     try:
+        note_pipes(files)
         logs, exports = by_content(files)
     except OSError as error:
         raise SystemExit(refuse(f"{error.filename}: {error.strerror}")) from None
     if not logs:
         raise SystemExit(refuse(no_log(files[0])))
     return logs, exports
+
+
+def note_pipes(given: Iterable[Path]) -> None:
+    """Say which pipes are not read because they stand in a folder."""
+    tell_notes([f"{pipe}: pipes in a folder are not read; name the pipe itself" for pipe in pipes(given)])
 
 
 def no_log(path: Path) -> str:

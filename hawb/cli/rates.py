@@ -13,7 +13,7 @@ import click
 
 from hawb.cli.files import STDIN, Destination, Source, refuse, write_scenario
 from hawb.cli.formats import of_formats
-from hawb.cli.incident import moment_asked, of_unpacking, zone_asked
+from hawb.cli.incident import moment_asked, note_pipes, of_unpacking, zone_asked
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.spark import on_disk, spark_session, with_settings
 from hawb.incident.files import Limits
@@ -70,6 +70,7 @@ def rates(
     from hawb.views.terminal import told
 
     try:
+        note_pipes(logs)
         files = clusters(logs)
         if not files:
             raise SystemExit(refuse(f"{logs[0]}: no log found; accepted: folders with files such as rabbit@a.log"))

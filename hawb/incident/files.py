@@ -44,6 +44,12 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
     return sorted(found)
 
 
+def pipes(paths: Iterable[Path]) -> list[Path]:
+    """Return the pipes in folders given that have the name of a log: opening one may wait for ever."""
+    return sorted(file for path in paths if path.is_dir() for file in path.rglob("*")
+                  if LOG.search(file.name) and file.is_fifo())  # fmt: skip
+
+
 class Limits(Struct, frozen=True):
     """Limits of what the compressed logs of a cluster may unpack to.
 

@@ -76,6 +76,18 @@ def test_a_pipe_answers_as_its_file_does(tmp_path: Path, words: str):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("command", ["incident", "rates"])
+def test_a_pipe_in_a_folder_of_logs_is_named_and_not_waited_for(tmp_path: Path, command: str):
+    (tmp_path / "rabbit@a.log").write_text(
+        "2026-04-22 09:00:05.000001+00:00 [info] <0.9.0> Server startup complete; 3 plugins started.\n"
+    )
+    alone = CliRunner().invoke(main, [command, str(tmp_path), "--json"])
+    os.mkfifo(tmp_path / "rabbit@b.log")
+    found = CliRunner().invoke(main, [command, str(tmp_path), "--json"])
+    assert (found.exit_code, found.stdout) == (alone.exit_code, alone.stdout)
+    assert found.exit_code in (0, 3) and "rabbit@b.log: pipes in a folder are not read; name the pipe" in found.stderr
+
+
 @pytest.mark.parametrize("form", ["text", "sarif", "junit"])
 def test_a_check_finds_lines_in_a_pipe(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch):
     story = tmp_path / "story"
