@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MEASURES = ("lost_confirmed", "lost", "outage_s", "skew", "duration_s")
 WAITS = ("none", "ready", "quorum + 1", "synced", "synced, quorum + 1")
 FORMATS = (".svg", ".png", ".pdf")
+UNDATED = {"svg": ("Date", "Creator"), "pdf": ("CreationDate",)}
+"""What matplotlib writes into a figure that differs with the day, or is the address of a web page."""
 
 
 @click.command()
@@ -214,6 +216,10 @@ def _write_plan(answer: PlannedUpgrade, rehearsal: Path | None, gantt: Path | No
 
 
 def _save(file: Path, figure: Figure) -> None:
+    """Write a figure, the same bytes each time."""
+    import matplotlib as mpl
+
     drawn, form = BytesIO(), file.suffix.removeprefix(".")
-    figure.savefig(drawn, format=form, dpi=120, metadata={"Date": None} if form == "svg" else None)
+    with mpl.rc_context({"svg.hashsalt": "hawb"}):
+        figure.savefig(drawn, format=form, dpi=120, metadata=dict.fromkeys(UNDATED.get(form, ())))
     write_scenario(file, drawn.getvalue())
