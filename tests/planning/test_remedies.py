@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from counted_work import growth, lines_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import sample
@@ -34,6 +36,19 @@ def declared(queue: str, arguments: dict | None = None, node: str = "a", **more:
 
 def kinds(run: Run) -> list[tuple]:
     return [(one.kind, one.nodes, one.queues) for one in remedies(run, alone=short(run))]
+
+
+def test_members_for_many_queues_are_proposed_by_work_that_grows_with_the_queues():
+    def work(queues: int) -> Counter[str]:
+        alone = QUORUM | {"x-quorum-initial-group-size": 1}
+        run = played(*(declared(f"q{number:02}", alone) for number in range(queues)))
+        found: list[tuple] = []
+        lines = lines_run(lambda: found.extend(kinds(run)))
+        assert found == [("add_member", ("b", "c"), tuple(f"q{number:02}" for number in range(queues)))]
+        return lines
+
+    work(2)  # what is kept once is no work
+    assert growth(work, 5)["planning"] < 1.1
 
 
 MIRRORED = {"policies": [{"name": "ha", "pattern": "^q", "definition": WHEN_SYNCED}], "version": "3.10"}
