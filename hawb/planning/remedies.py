@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import islice
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -38,7 +39,8 @@ REJOINING_S = 60
 FOR_EACH = ("synchronise", "empty", "make_quorum")
 """Kinds of remedies that do the same with each of their queues."""
 MOST_TRIED = 8
-"""A remedy for more queues is not tried with each queue left out: that takes longer than an answer may."""
+"""A remedy for more queues is not tried with each queue left out, nor for each of more queues alone: that takes longer
+than an answer may."""
 
 
 class Remedy(Struct, frozen=True):
@@ -334,7 +336,7 @@ def _add(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
         found |= {name: tried[name] for name in _better(run, tried)}
     if added := {queue.name: found[queue.name] for queue in known if queue.name in found}:
         yield _adding(added)
-        for name, steps in added.items():
+        for name, steps in islice(added.items(), MOST_TRIED):
             yield _adding({name: steps})
 
 
@@ -420,8 +422,9 @@ def _join(run: Run) -> Iterator[Remedy]:
 
 
 def _all_or_each(kind: str, queues: Sequence[str], steps: Callable[[str], list[Step]]) -> Iterator[Remedy]:
-    """Yield a remedy for all queues, then one for each queue in case the first does not help."""
-    for chosen in ([queues] if queues else []) + ([[queue] for queue in queues] if len(queues) > 1 else []):
+    """Yield a remedy for all queues, then one for each of the first `MOST_TRIED` in case the first does not help."""
+    each = [[queue] for queue in queues[:MOST_TRIED]] if len(queues) > 1 else []
+    for chosen in ([queues] if queues else []) + each:
         yield Remedy(kind, (), tuple(chosen), tuple(step for queue in chosen for step in steps(queue)))
 
 
