@@ -41,7 +41,7 @@ WRITTEN = (None, 0, 1, 3)
 FEWER_SEARCHES = 20_000
 """The number of new objects after which Python looks for unused ones that refer to each other.
 
-A run makes many objects and hardly any of those: at Python's own 700 it spends a fifth of its time on looking.
+A run makes many objects and hardly any of those, so that most of the looking at Python's own 700 finds nothing.
 """
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import islice
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -38,7 +39,8 @@ REJOINING_S = 60
 FOR_EACH = ("synchronise", "empty", "make_quorum")
 """Kinds of remedies that do the same with each of their queues."""
 MOST_TRIED = 8
-"""A remedy for more queues is not tried with each queue left out: that takes longer than an answer may."""
+"""A remedy for more queues is not tried with each queue left out, nor for each of more queues alone: that takes longer
+than an answer may."""
 
 
 class Remedy(Struct, frozen=True):
@@ -323,21 +325,39 @@ def _add(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
     """
     state, names = run.moment().state, run.settings.names
     hosted = _hosted(state)
-    added: dict[str, list[Step]] = {}
-    for name in queues:
-        queue = state.queues.get(name)
-        if queue is None or not queue.has_group or not queue.up:
-            continue
-        free = _free(state, queue, hosted)
-        for count in range(1, min(MOST_ADDED, len(free)) + 1):
-            steps = [{"add_member": {"queue": name, "node": names[node]}} for node in free[:count]]
-            if improved(run, steps) is not None:
-                added[name] = steps
-                break
-    if added:
+    known = [queue for name in queues if (queue := state.queues.get(name)) is not None and queue.has_group and queue.up]
+    free = {queue.name: _free(state, queue, hosted) for queue in known}
+    found: dict[str, list[Step]] = {}
+    for count in range(1, MOST_ADDED + 1):
+        tried = {
+            queue.name: _member_steps("add_member", queue, free[queue.name][:count], names) for queue in known
+            if queue.name not in found and len(free[queue.name]) >= count
+        }  # fmt: skip
+        found |= {name: tried[name] for name in _better(run, tried)}
+    if added := {queue.name: found[queue.name] for queue in known if queue.name in found}:
         yield _adding(added)
-        for name, steps in added.items():
+        for name, steps in islice(added.items(), MOST_TRIED):
             yield _adding({name: steps})
+
+
+def _better(run: Run, tried: Mapping[str, Sequence[Step]]) -> list[str]:
+    """Return the queues that their own steps improve.
+
+    The steps of all queues are played on one copy, unless one of them cannot be played: each queue on a copy of its own
+    takes a time that grows with the square of their number.
+    """
+    ahead = played(run, [step for steps in tried.values() for step in steps]) if tried else None
+    if ahead is None:
+        return [name for name, steps in tried.items() if improved(run, steps) is not None]
+    before, after = _standing_of(run, tried), _standing_of(ahead, tried)
+    return [name for name in tried if after[name] < before[name]]
+
+
+def _standing_of(run: Run, queues: Iterable[str]) -> dict[str, tuple[bool, int]]:
+    """Return the measure of each queue; smaller is better: out of use, and, negative, how many nodes it can lose."""
+    state, out = run.moment().state, {one.queue for one in out_of_use(run)}
+    side = state.sides[0]
+    return {name: (name in out, -_spare(state, side, side.queues[name])) for name in queues}
 
 
 def _adding(added: Mapping[str, Sequence[Step]]) -> Remedy:
@@ -402,8 +422,9 @@ def _join(run: Run) -> Iterator[Remedy]:
 
 
 def _all_or_each(kind: str, queues: Sequence[str], steps: Callable[[str], list[Step]]) -> Iterator[Remedy]:
-    """Yield a remedy for all queues, then one for each queue in case the first does not help."""
-    for chosen in ([queues] if queues else []) + ([[queue] for queue in queues] if len(queues) > 1 else []):
+    """Yield a remedy for all queues, then one for each of the first `MOST_TRIED` in case the first does not help."""
+    each = [[queue] for queue in queues[:MOST_TRIED]] if len(queues) > 1 else []
+    for chosen in ([queues] if queues else []) + each:
         yield Remedy(kind, (), tuple(chosen), tuple(step for queue in chosen for step in steps(queue)))
 
 

@@ -27,6 +27,8 @@ LONGEST = 40_000
 """Bytes of an input before it is changed."""
 ENLARGED = 0.01
 """The share of tries with a large input."""
+VHOSTS = ("", "", "", "", "/=", "shop=", "=")
+"""What names the virtual host of a listing that names none."""
 TIMES = ("2026-11-27", "2026-11-27T09:03:21Z", "09:03", "1970-01-01", "9999-12-31T23:59:60+99:99", "now", "-1", "")
 RELEASES = ("3.8", "3.10", "3.12.14", "3.13", "4.0", "4.2", "4.3", "4.3.6", "9", "none", "4.0,4.2")
 
@@ -164,7 +166,9 @@ def drawn(number: int, own_numbers: bytes = b"", commands: tuple[str, ...] = tup
     if files and random.random() < ENLARGED:
         name = random.choice(list(files))
         files[name] = enlarged(random, name, files[name])
-    arguments = ["--queues=" + name if command == "import" and at else name for at, name in enumerate(inputs)]
+    within = random.choice(VHOSTS) if draw in (export, cluster) else ""
+    arguments = ["--queues=" + within + name if command == "import" and at else within * bool(at) + name
+                 for at, name in enumerate(inputs)]  # fmt: skip
     if command != "audited" and len(inputs) == 1 and random.random() < 0.1:
         files[STDIN] = files.pop(inputs[0])
         arguments = ["-"]

@@ -179,3 +179,23 @@ def test_names_of_files_and_keys_may_be_any_bytes(tmp_path: Path, words: str):
             assert not file.is_file() or file.read_bytes().decode()
     if "sarif" in words:
         assert json.loads(result.stdout_bytes.decode())["version"] == "2.1.0"
+
+
+SLOW = {
+    "rabbit_version": "3.10.8", "users": [], "vhosts": [{"name": "/"}], "permissions": [], "parameters": [],
+    "policies": [{"vhost": "/", "name": "p0", "pattern": "^(a+)+$", "apply-to": "all", "definition": {"ha-mode": "all"},
+                  "priority": 0}],
+    "queues": [{"name": f"{'a' * 40}{number}!", "vhost": "/", "durable": True, "auto_delete": False, "arguments": {}}
+               for number in range(10_000)],
+}  # fmt: skip
+"""An export of 10,000 queues, for each of which the search for a policy's pattern would go on for years."""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("words", ["safe", "lint", "migrate", "upgrade", "replicas --trials 0"])
+def test_a_policy_that_takes_for_ever_to_match_is_named(tmp_path: Path, words: str):
+    """All searches together take at most 100,000,000 steps, which are seconds."""
+    (tmp_path / "redos.json").write_text(json.dumps(SLOW))
+    refused = CliRunner().invoke(main, [*words.split(), str(tmp_path / "redos.json")])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("the pattern of policy 'p0' takes too many steps to match\n  given: '^(a+)+$'\n")

@@ -27,12 +27,18 @@ class Ended(NamedTuple):
     files: list[str]
 
 
-def stopped(words: list[str], number: int, calls: int, to: Path, patience_s: int = 540) -> Ended:
-    """Play a command that a signal stops after so many calls, with a temporary folder of its own below `to`."""
+def stopped(
+    words: list[str], number: int, calls: int, to: Path, patience_s: int = 540, *, group: bool = False
+) -> Ended:  # fmt: skip
+    """Play a command that a signal stops after so many calls, with a temporary folder of its own below `to`.
+
+    The signal goes to the process, or to its whole `group`, as a terminal's Ctrl-C does.
+    """
     aside = to / "tmp"
     aside.mkdir(parents=True, exist_ok=True)
     program = [sys.executable, __file__, str(number), str(calls), *words]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(aside), "HAWB_CALLS": str(to / "calls")}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(aside), "HAWB_CALLS": str(to / "calls"),
+                                "HAWB_GROUP": str(int(group))}  # fmt: skip
     ran = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=patience_s, cwd=ROOT,
                          start_new_session=True)  # fmt: skip
     files = sorted(str(file.relative_to(aside)) for file in aside.rglob("*"))
@@ -65,7 +71,7 @@ def main() -> None:
             counted += 1
             if counted == after and os.getpid() == process:
                 sys.setprofile(None)
-                os.kill(process, number)
+                (os.killpg if os.environ["HAWB_GROUP"] == "1" else os.kill)(process, number)
 
     from hawb import process as listens
 

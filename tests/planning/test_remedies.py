@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
+from counted_work import growth, lines_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import sample
@@ -34,6 +37,32 @@ def declared(queue: str, arguments: dict | None = None, node: str = "a", **more:
 
 def kinds(run: Run) -> list[tuple]:
     return [(one.kind, one.nodes, one.queues) for one in remedies(run, alone=short(run))]
+
+
+def test_members_for_many_queues_are_proposed_by_work_that_grows_with_the_queues():
+    def work(queues: int) -> Counter[str]:
+        alone = QUORUM | {"x-quorum-initial-group-size": 1}
+        run = played(*(declared(f"q{number:02}", alone) for number in range(queues)))
+        found: list[tuple] = []
+        lines = lines_run(lambda: found.extend(kinds(run)))
+        assert found == [("add_member", ("b", "c"), tuple(f"q{number:02}" for number in range(queues)))]
+        return lines
+
+    work(2)  # what is kept once is no work
+    assert growth(work, 3)["planning"] < 1.1
+
+
+def test_queues_that_cannot_be_synchronised_are_not_tried_one_by_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(f"{remedies.__module__}.MOST_TRIED", 1)
+
+    def work(queues: int) -> Counter[str]:
+        full = [{"queue": f"q{number}", "master": "a", "mirrors": ["b"], "synchronised_mirrors": [], "messages": 9}
+                for number in range(queues)]  # fmt: skip
+        run = played({"alarm": {"node": "b", "resource": "memory"}}, queues=full, nodes="ab", **MIRRORED)
+        return lines_run(lambda: remedies(run, partial(harm, nodes=None)))
+
+    work(2)  # what is kept once is no work
+    assert growth(work, 3)["engine"] < 1.1
 
 
 MIRRORED = {"policies": [{"name": "ha", "pattern": "^q", "definition": WHEN_SYNCED}], "version": "3.10"}

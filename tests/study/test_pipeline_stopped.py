@@ -57,13 +57,13 @@ def test_a_study_that_is_stopped_again_and_again_has_the_same_rows(tmp_path: Pat
 @pytest.mark.full
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("words", "number", "calls"),
-    [("audit data/real --output {to}/audit", signal.SIGINT, 250_000),
+    ("words", "number", "calls", "group"),
+    [("audit data/real --output {to}/audit", signal.SIGINT, 250_000, True),
      ("explore data/scenarios/unsynchronised-mirror-promoted.yaml --master local[1] --faults 1 --operations 1",
-      signal.SIGTERM, 300_000)],
+      signal.SIGTERM, 300_000, False)],
 )  # fmt: skip
-def test_nothing_is_left_of_a_stopped_audit_or_search(words: str, number: int, calls: int, tmp_path: Path):
-    ended = stopped(words.format(to=tmp_path).split(), number, calls, tmp_path)
+def test_nothing_is_left_of_a_stopped_audit_or_search(words: str, number: int, calls: int, group: bool, tmp_path: Path):
+    ended = stopped(words.format(to=tmp_path).split(), number, calls, tmp_path, group=group)
     assert (ended.status, ended.processes, ended.files) == (128 + number, [], []), ended
     assert ended.err.splitlines() == ["stopped"]
     assert sorted(file.name for file in tmp_path.iterdir()) == ["tmp"]
