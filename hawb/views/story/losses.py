@@ -134,8 +134,8 @@ def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault
     If `had` is empty, the messages were there from the start. No remaining mirror can have them: the promoted mirror is
     the oldest, and no mirror holds messages that an older mirror lacks.
     """
-    heir = chronicle.events[index]
-    was = heir["detail"]["was"]
+    promotion = chronicle.events[index]
+    was = promotion["detail"]["was"]
     words = {"was": shown(was)} | (_end(fault) if fault else {})
     if not had:
         told = (
@@ -243,10 +243,10 @@ def _said(chronicle: Chronicle, queue: str, index: int, key: str) -> str:
 
 def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None) -> str:
     """Return the clause about the setting or circumstance that permitted the promotion of an unsynchronised mirror."""
-    heir = chronicle.events[index]
-    has = heir["detail"]["messages"]
+    promotion = chronicle.events[index]
+    has = promotion["detail"]["messages"]
     with_them = N_("{node} took over with the {messages} that it had")
-    took = _(with_them if has else N_("{node} took over empty"), node=shown(heir["node"]), messages=counted(has))
+    took = _(with_them if has else N_("{node} took over empty"), node=shown(promotion["node"]), messages=counted(has))
     in_force = PoliciesInForce(chronicle)
     definition = in_force.definition(queue, index)
     if definition is None and (names := in_force.names(queue, index)):
