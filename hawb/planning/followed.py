@@ -126,16 +126,16 @@ def having(one: Policy, keys: Mapping[str, object]) -> list[Policy]:
 
 def set_keys(**keys: object) -> Way:
     """Return a way that changes settings in the policy of a finding; underscores stand for dashes."""
-    told = {key.replace("_", "-"): value for key, value in keys.items()}
-    return lambda given, found: policy_changed(given, found, lambda one: having(one, told))
+    settings = {key.replace("_", "-"): value for key, value in keys.items()}
+    return lambda given, found: policy_changed(given, found, lambda one: having(one, settings))
 
 
 def set_everywhere(**keys: object) -> Way:
     """Return a way that changes settings in every mirroring policy."""
-    told = {key.replace("_", "-"): value for key, value in keys.items()}
+    settings = {key.replace("_", "-"): value for key, value in keys.items()}
 
     def change(one: Policy) -> list[Policy]:
-        return having(one, told) if "ha-mode" in one.definition else [one]
+        return having(one, settings) if "ha-mode" in one.definition else [one]
 
     return lambda given, _: _with_policies(given, change)
 
@@ -144,8 +144,8 @@ def _without(key: str) -> Way:
     """Remove the settings that a finding has under a key."""
 
     def change(given: Inventory, found: Finding) -> Inventory:
-        told = found.detail[key]
-        keys = dict.fromkeys(map(str, told) if isinstance(told, list) else [str(told)])
+        named = found.detail[key]
+        keys = dict.fromkeys(map(str, named) if isinstance(named, list) else [str(named)])
         return policy_changed(given, found, lambda one: having(one, keys))
 
     return change
@@ -180,9 +180,9 @@ def mirrored(given: Inventory, found: Finding) -> Inventory:
 def mirrored_too(given: Inventory, found: Finding) -> Inventory:
     """Write ha-mode into the policy that applies to a queue."""
     [one] = [one for one in assign(given).assignments if one.queue.full_name == found.name]
-    told = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
+    settings = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
     changed = queue_changed(given, found.name, mirrors=None)
-    return _with_policies(changed, lambda each: having(each, told) if each.name == one.in_force.policy else [each])
+    return _with_policies(changed, lambda each: having(each, settings) if each.name == one.in_force.policy else [each])
 
 
 def by_type(given: Inventory, found: Finding) -> Inventory:
@@ -268,9 +268,9 @@ def cycle_broken(given: Inventory, found: Finding) -> Inventory:
 
 def policy_set(given: Inventory, found: Finding) -> Inventory:
     """Set the policy of the advice."""
-    told = found.detail["set"]
-    assert isinstance(told, dict)
-    new = Policy.of(*(told[key] for key in ("name", "pattern", "definition", "priority", "apply_to", "vhost")))
+    fields = found.detail["set"]
+    assert isinstance(fields, dict)
+    new = Policy.of(*(fields[key] for key in ("name", "pattern", "definition", "priority", "apply_to", "vhost")))
     others = [one for one in given.policies if (one.vhost, one.name) != (new.vhost, new.name)]
     return replace(given, policies=[*others, new])
 

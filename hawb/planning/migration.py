@@ -264,8 +264,8 @@ def _redeclared(
 
 def _untold(assignment: Assignment) -> tuple[str, ...]:
     facts = assignment.queue.facts
-    told = {"arguments": facts.arguments, "durability": facts.durable, "policy": assignment.in_force.definition}
-    return tuple(what for what, value in told.items() if value is None)
+    facts_known = {"arguments": facts.arguments, "durability": facts.durable, "policy": assignment.in_force.definition}
+    return tuple(what for what, value in facts_known.items() if value is None)
 
 
 def _notes(

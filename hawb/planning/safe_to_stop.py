@@ -281,10 +281,10 @@ def _reasons(moment: Moment, step: int) -> dict[str, str]:
     for entry in moment.trace():
         if entry.step == step and entry.queue is not None and entry.event in REASONS:
             weight = REASONS.index(entry.event)
-            told = entry.detail.get("cause") or entry.detail.get("reason") or "no_majority"
+            reason = entry.detail.get("cause") or entry.detail.get("reason") or "no_majority"
             if weight >= found.get(entry.queue, (0, ""))[0]:
-                found[entry.queue] = (weight, told)
-    return {name: told for name, (_, told) in found.items()}
+                found[entry.queue] = (weight, reason)
+    return {name: reason for name, (_, reason) in found.items()}
 
 
 # RabbitMQ's own checks

@@ -28,11 +28,11 @@ class Names(Struct, frozen=True):
         """Return a time such as 08:55:23, or 2026-11-27 08:55:23."""
         return told_at(at_us) if self.days else time_of_day(at_us)
 
-    def text(self, told: str) -> str:
+    def text(self, words: str) -> str:
         """Return a text with the nodes' long names replaced by short ones."""
         for name in sorted(self.nodes, key=len, reverse=True):
-            told = told.replace(name, self.nodes[name])
-        return told
+            words = words.replace(name, self.nodes[name])
+        return words
 
     def line(self, event: Event) -> str:
         """Return the place of an event's message, such as a.log.gz:157."""

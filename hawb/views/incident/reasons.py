@@ -64,11 +64,11 @@ def boot_why(part: Sequence[ClusterEvent], names: Names) -> str:
         return ""
     if first.reason not in causes.MARKS:
         return f" ({in_words(first.reason, 'it')})"
-    told = dict.fromkeys(name for one in part for name in (one.name or "").split(", ") if name)
-    about = listing(map(names.node, told))
+    named = dict.fromkeys(name for one in part for name in (one.name or "").split(", ") if name)
+    about = listing(map(names.node, named))
     words = CAUSES[causes.MARKS[first.reason]].format(
         about=f" ({about})" if about else "", others=about or "other nodes",
-        flags=f"the feature flag {about}" if len(told) == 1 else f"the feature flags {about}" if told
-        else "a feature flag that it needs", are="is" if len(told) < 2 else "are",
+        flags=f"the feature flag {about}" if len(named) == 1 else f"the feature flags {about}" if named
+        else "a feature flag that it needs", are="is" if len(named) < 2 else "are",
     )  # fmt: skip
     return f": {words} ({shown(first.reason)})"

@@ -242,21 +242,21 @@ def _alike(kind: str, fold: Sequence[ClusterEvent]) -> Iterator[Together]:
     queues: dict[str | None, dict[str, None]] = {}
     for one in fold:
         queues.setdefault(one.node, {}).update({one.queue: None} if one.queue else {})
-    for same in dict.fromkeys(tuple(sorted(told)) for told in queues.values()):
+    for same in dict.fromkeys(tuple(sorted(part)) for part in queues.values()):
         yield kind, [one for one in fold if tuple(sorted(queues[one.node])) == same]
 
 
 def _sentence(number: int, kind: str, part: Sequence[ClusterEvent], names: Names) -> Sentence:
-    words, told = WORDS[kind], _told(part, names)
+    words, fields = WORDS[kind], _told(part, names)
     at_us, until_us = part[0].at_us, max(one.until_us or one.at_us for one in part)
-    text = words.sentence.format_map(told)
+    text = words.sentence.format_map(fields)
     if part[-1].at_us - at_us > LONG_US:
         text = f"{text[:-1]}, the last at {names.time(part[-1].at_us)}."
     moments: dict[str, int] = {}
     for one in part:
         for node in [one.node] if one.node else one.nodes:
             moments.setdefault(node, one.at_us)
-    return Sentence(number, kind, at_us, part[-1].at_us, until_us, text, words.short.format_map(told), moments,
+    return Sentence(number, kind, at_us, part[-1].at_us, until_us, text, words.short.format_map(fields), moments,
                     tuple(dict.fromkeys(one.queue for one in part if one.queue)),
                     tuple(dict.fromkeys(event for one in part for event in one.events)))  # fmt: skip
 
@@ -334,10 +334,10 @@ def _sides(pairs: Sequence[tuple[str, str]], names: Names) -> str:
 
 def told_apart(sides: Sequence[Sequence[str]], names: Names) -> str:
     """Return the sides of a partition in words: a on one side and b and c on the other."""
-    told = [listing(map(names.node, side)) for side in sides]
+    groups = [listing(map(names.node, side)) for side in sides]
     if all(len(side) == 1 for side in sides):
-        return listing(told)
-    return f"{told[0]} on one side and {told[1]} on the other" if len(told) == 2 else " | ".join(told)
+        return listing(groups)
+    return f"{groups[0]} on one side and {groups[1]} on the other" if len(groups) == 2 else " | ".join(groups)
 
 
 def sides(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:

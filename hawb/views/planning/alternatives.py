@@ -83,7 +83,7 @@ def harm_in_words(harm: Harm, step: str) -> str:
 def text(alternatives: Alternatives) -> str:
     """Return the table for a terminal, followed by the changes that are impossible, with reasons."""
     possible, impossible = _parted(alternatives)
-    rows = [[_(AS_IT_WENT), "", "", *_figures(alternatives.told)]]
+    rows = [[_(AS_IT_WENT), "", "", *_figures(alternatives.as_played)]]
     for one in possible:
         rows.append([shown(one.change.what), shown(one.change.where), f"{one.kept:,}", *_figures(one.result)])
     table = columns(rows, [_("change"), _("in"), _("kept"), *map(_, COLUMNS)], None, (2, 3, 4, 6, 7, 8, 9))
@@ -99,7 +99,7 @@ def table_html(alternatives: Alternatives) -> str:
     """
     possible, impossible = _parted(alternatives)
     heads = {_("change"): TEXT_CELL} | dict.fromkeys([_("kept"), *map(_, COLUMNS)], HEAD_CELL)
-    body = _row(_(AS_IT_WENT), "", "", alternatives.told)
+    body = _row(_(AS_IT_WENT), "", "", alternatives.as_played)
     body += "".join(_row(one.change.what, one.change.where, f"{one.kept:,}", one.result) for one in possible)
     for one in impossible:
         reason = _(CANNOT_BE, reason=f"<bdi>{html(one.change.impossible)}</bdi>")

@@ -62,8 +62,8 @@ def verdict(incident: Incident, names: Names) -> Verdict:
         return Verdict("unknown", dropped)
     if endangered:
         listed = endangered[0][0].listed
-        told = f"{_perhaps(endangered, incident, names)} {fate(endangered[0][0], 'are')}"
-        return Verdict("no" if listed else "unknown", told)
+        sentence = f"{_perhaps(endangered, incident, names)} {fate(endangered[0][0], 'are')}"
+        return Verdict("no" if listed else "unknown", sentence)
     if incident.outcome and incident.outcome["partitions"]:
         return Verdict("no", "the cluster is still partitioned at the end, and partitions that restart will lose"
                              " the messages that only they have")  # fmt: skip
@@ -272,11 +272,11 @@ def _narrower(incident: Incident) -> Iterator[ToDo]:
     """Yield, for a long story, how to ask about one incident of it: the last with a loss."""
     faults = [one.at_us for one in incident.covered if one.kind in FAULTS]
     if len(faults) > MOST_FAULTS or (len(faults) > FEW_FAULTS and faults[-1] - faults[0] > LONG_US):
-        told = f"{counted(len(faults), 'fault')} from {told_at(faults[0])} to {told_at(faults[-1])}"
+        period = f"{counted(len(faults), 'fault')} from {told_at(faults[0])} to {told_at(faults[-1])}"
         costs = [loss.at_us for one in incident.losses
                  for loss in (*one.certain, *(danger for danger in one.possible if not danger.only))]  # fmt: skip
         last = day(max(costs, default=faults[-1]))
-        yield ToDo(f"Examine one incident at a time: these are {told}, played as one story.",
+        yield ToDo(f"Examine one incident at a time: these are {period}, played as one story.",
                    (f"hawb incident {_logs(incident)} --since {last} --until {last}",))  # fmt: skip
 
 
@@ -309,9 +309,9 @@ def _endangered(incident: Incident) -> list[tuple[Possible, list[str]]]:
     for queue, loss in found:
         if loss.only == weightiest:
             spans.setdefault(replace(loss, listed=None, at_us=0), []).append((queue, loss.listed or 0))
-    told = [(replace(loss, listed=sum(count for _, count in of) or None), [queue for queue, _ in of])
+    merged = [(replace(loss, listed=sum(count for _, count in of) or None), [queue for queue, _ in of])
             for loss, of in spans.items()]  # fmt: skip
-    return sorted(told, key=lambda one: (not one[0].listed, one[0].cause == APART,
+    return sorted(merged, key=lambda one: (not one[0].listed, one[0].cause == APART,
                                          one[0].from_us - one[0].until_us, one[0].from_us))  # fmt: skip
 
 
