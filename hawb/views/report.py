@@ -30,7 +30,7 @@ class Verdict(Struct, frozen=True):
     @property
     def lead(self) -> str:
         """Return the answer as the beginning of a sentence: No:, or Yes, but."""
-        word = style.ANSWERS[self.answer].told
+        word = style.ANSWERS[self.answer].label
         return word if self.answer == "but" else _("{word}:", word=word)
 
     @property

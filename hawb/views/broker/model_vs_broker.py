@@ -143,8 +143,8 @@ def fields(
     left = [(found.step, found.field) for found in (compare(played, known) if compared is None else compared)]
     differing = [(found.step, found.field) for found in compare(bare, seeds=FEW_SEEDS)] if spared else left
     run = Run.of(played.scenario)
-    told = [(step, outcome(run, run.moment_of(step)), seen) for step, seen in sorted(played.glances.items())]
-    told.append((None, outcome(run), played.outcome))
+    seen_at = [(step, outcome(run, run.moment_of(step)), seen) for step, seen in sorted(played.glances.items())]
+    seen_at.append((None, outcome(run), played.outcome))
 
     def verdict(step: int | None, name: str, model: Any, broker: Any) -> str:
         if broker == ABSENT and not _met(left, step, name):
@@ -159,7 +159,7 @@ def fields(
 
     return [
         Field(step, name, model, broker, verdict(step, name, model, broker))
-        for step, model_outcome, seen in told
+        for step, model_outcome, seen in seen_at
         for name, model, broker in _paired(model_outcome, seen)
     ]
 
@@ -187,13 +187,13 @@ def _paired(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple[str
         yield name, mine.get(name, ABSENT), seen.get(name, ABSENT)
 
 
-def _flat(told: dict[str, Any]) -> dict[str, Any]:
+def _flat(outcome: dict[str, Any]) -> dict[str, Any]:
     """Return an outcome's fields by name.
 
     Only ledgers that are compared are included: dead letters count as published, and no client sees them.
     """
     flat: dict[str, Any] = {}
-    for section, value in told.items():
+    for section, value in outcome.items():
         if section in SKIPPED:
             continue
         if section == "errors":
@@ -202,7 +202,8 @@ def _flat(told: dict[str, Any]) -> dict[str, Any]:
         elif section in BY_ENTRY:
             for entry, inner in value.items():
                 if section != "ledger" or inner["published"]:
-                    flat |= {f"{section}.{entry}.{key}": told for key, told in inner.items() if key != "published"}
+                    kept = {key: one for key, one in inner.items() if key != "published"}
+                    flat |= {f"{section}.{entry}.{key}": one for key, one in kept.items()}
         elif section == "nodes":
             flat |= {f"nodes.{node}": state for node, state in value.items()}
         else:

@@ -151,21 +151,21 @@ def of_model(data: Path, file: Path) -> tuple[Said, dict[str, Any]]:
     return Said(release, "", file.stem, 0, None, None), outcome(Run.of(scenario))
 
 
-def errors(said: Said, told: dict[str, Any], broker: Sequence[dict[str, Any]]) -> Iterator[Said]:
+def errors(said: Said, played: dict[str, Any], broker: Sequence[dict[str, Any]]) -> Iterator[Said]:
     """Yield the broker's refusals, each with the model's at the same position of its step.
 
     A refusal that only one of them has is not a difference of texts.
     """
     for step in sorted({error["step"] for error in broker}):
-        mine, its = ([error for error in part if error["step"] == step] for part in (told["errors"], broker))
+        mine, its = ([error for error in part if error["step"] == step] for part in (played["errors"], broker))
         for one, other in zip(mine, its, strict=False):
             kind = "ctl" if other["code"] is None else "amqp"
             yield said._replace(kind=kind, step=step, model=laid(one["text"]), broker=laid(other["text"]))
 
 
-def logged(said: Said, told: dict[str, Any], log: Sequence[node_logs.LogLine]) -> Iterator[Said]:
+def logged(said: Said, played: dict[str, Any], log: Sequence[node_logs.LogLine]) -> Iterator[Said]:
     """Yield log lines: those that both have, those of the broker alone, and those of the model alone."""
-    mine = lines(told)
+    mine = lines(played)
     seen = {line.text: line.step for line in reversed(log)}
     for text, step in sorted(seen.items(), key=lambda item: item[1]):
         model, event = (text, mine[text][1]) if text in mine else (None, None)
@@ -175,10 +175,10 @@ def logged(said: Said, told: dict[str, Any], log: Sequence[node_logs.LogLine]) -
             yield said._replace(kind="log", step=step, model=text, event=event)
 
 
-def lines(told: dict[str, Any]) -> dict[str, tuple[int, str]]:
+def lines(played: dict[str, Any]) -> dict[str, tuple[int, str]]:
     """Return the lines that the model logs in a scenario, each with its first step and event."""
     found: dict[str, tuple[int, str]] = {}
-    for event, logged in zip(told["events"], log_lines(told), strict=True):
+    for event, logged in zip(played["events"], log_lines(played), strict=True):
         for line in (logged or "").splitlines() if event["step"] is not None else ():
             found.setdefault(line.rstrip(), (event["step"], event["event"]))
     return found

@@ -247,7 +247,7 @@ def _alike(kind: str, fold: Sequence[ClusterEvent]) -> Iterator[Together]:
 
 
 def _sentence(number: int, kind: str, part: Sequence[ClusterEvent], names: Names) -> Sentence:
-    words, fields = WORDS[kind], _told(part, names)
+    words, fields = WORDS[kind], _fields_of(part, names)
     at_us, until_us = part[0].at_us, max(one.until_us or one.at_us for one in part)
     text = words.sentence.format_map(fields)
     if part[-1].at_us - at_us > LONG_US:
@@ -261,7 +261,7 @@ def _sentence(number: int, kind: str, part: Sequence[ClusterEvent], names: Names
                     tuple(dict.fromkeys(event for one in part for event in one.events)))  # fmt: skip
 
 
-def _told(part: Sequence[ClusterEvent], names: Names) -> dict[str, str]:
+def _fields_of(part: Sequence[ClusterEvent], names: Names) -> dict[str, str]:
     """Return the words that sentences may contain."""
     first = part[0]
     nodes = [*dict.fromkeys(names.node(one.node) for one in part if one.node)]

@@ -79,14 +79,14 @@ def report_of(
     found = Outlook.of(found)
     forecasts, known = found.forecasts, bool(found.forecasts) and found.live.queues_listed
     unseen = missed(forecasts)
-    told = tuple(f"{forecast.node}: {'; '.join(checks(forecast))}" for forecast in forecasts)
+    failing = tuple(f"{forecast.node}: {'; '.join(checks(forecast))}" for forecast in forecasts)
     by_node = [(kind, row) for forecast in forecasts for kind, row in felt_rows(forecast)]
     unlisted = found.live.unlisted
     left = (f"What happens to {listing(unlisted)} is left out: the files do not say enough.",) if unlisted else ()
     parts = [
         Part("Node by node", Table("Node by node", COLUMNS, [row for _, row in by_node]), left,
              tuple(KINDS[kind] for kind, _ in by_node)),
-        Part("What RabbitMQ's own checks say", notes=told),
+        Part("What RabbitMQ's own checks say", notes=failing),
         Part("What they miss", unseen, (MISSED + ".",)) if unseen.rows
         else Part("What they miss", notes=(NOTHING_MISSED,)),
     ]  # fmt: skip

@@ -79,11 +79,11 @@ class PlannedUpgrade(Struct, frozen=True):
         """Return the tables as parts of a report, with headings that begin with `where`."""
         *others, last = self.tables()
         more = upgrade.more_felt(self.plan.prediction)
-        told = tuple(self.remarks()[:-1])
+        remarks = tuple(self.remarks()[:-1])
         own = {upgrade.PREDICTED: () if self.own is None else own_times.sentences(self.own, self.within)}
         parts = [Part(where + table.caption, table, own.get(table.caption, ())) for table in (*others, last)]
         parts[-1] = Part(where + last.caption, last, (*parts[-1].notes, *filter(None, [more])))
-        return (*parts, *([Part(f"{where}Beside it", None, told)] if told else []))
+        return (*parts, *([Part(f"{where}Beside it", None, remarks)] if remarks else []))
 
     def plain(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
@@ -129,11 +129,11 @@ def in_no_plan(before: Beforehand) -> tuple[str, ...]:
 
 def rolling(
     run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL,
-    told: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
+    on_level: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
     before: Beforehand | None = None,
 ) -> PlannedUpgrade:  # fmt: skip
     """Return the best plan for nodes that restart one after the other (`upgrade_search.search`)."""
-    found = search(run, task, objective, waits or CAREFUL, told, orders)
+    found = search(run, task, objective, waits or CAREFUL, on_level, orders)
     return PlannedUpgrade(found, task, run.scenario.scenario, tuple(notes), before=before or beforehand(run.scenario))
 
 

@@ -137,9 +137,9 @@ def lanes(outcome: dict, queue: str | None = None, *, slim: bool = False) -> Lan
     """
     end = outcome["time_s"]
     spans = node_states(outcome) if queue is None else roles(outcome, queue)
-    told = marks(outcome, queue)
+    all_marks = marks(outcome, queue)
     parted, idle = partings(outcome), [] if queue is None else outages(outcome, queue)
-    times = {0.0, end, *(mark.t for mark in told), *(t for spans_of in spans.values() for t, _what in spans_of)}
+    times = {0.0, end, *(mark.t for mark in all_marks), *(t for spans_of in spans.values() for t, _what in spans_of)}
     times |= {t for spans_of in (*parted.values(), idle) for span in spans_of for t in span[:2]}
     scale = replace(axis(sorted(times), slim=slim), lane=max(min(LANE, LANES // len(spans)), LOWEST_LANE))
     nodes, bottom = list(spans), TOP + scale.lane * len(spans)
@@ -148,19 +148,19 @@ def lanes(outcome: dict, queue: str | None = None, *, slim: bool = False) -> Lan
         _lane(node, spans_of, end, scale, scale.middle(index)) + _partings(node, parted.get(node, []), scale, index)
         for index, (node, spans_of) in enumerate(spans.items())
     )
-    drawn += "".join(_mark(mark, nodes, scale) for mark in told)
+    drawn += "".join(_mark(mark, nodes, scale) for mark in all_marks)
     drawn += _axis(scale, bottom) + _outages(queue, idle, scale, bottom)
     about = N_("Lanes of the nodes over {t} s.") if queue is None else N_(
         "Lanes of the roles of the nodes for {queue} over {t} s."
     )  # fmt: skip
     summary = escape(_(about, queue=shown(queue), t=seconds(end)))
-    marked = escape(paragraph(dict.fromkeys(_("At {what}", what=mark.text) for mark in told)))
+    marked = escape(paragraph(dict.fromkeys(_("At {what}", what=mark.text) for mark in all_marks)))
     picture = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{summary}" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}" font-family="{style.FONT}" font-size="12" style="color:{style.INK}"'
         f' fill="currentColor"><title>{summary}</title><desc>{marked}</desc>{drawn}</svg>'
     )
-    return Lanes(scale, nodes, told, picture)
+    return Lanes(scale, nodes, all_marks, picture)
 
 
 def _partings(node: str, spans: list[tuple[float, float, set[str]]], scale: Axis, lane: int) -> str:
@@ -183,10 +183,10 @@ def _outages(queue: str | None, spans: list[tuple[float, float]], scale: Axis, b
     drawn = ""
     for since, then in spans:
         words = {"queue": shown(queue), "since": seconds(since), "until": seconds(then)}
-        told = escape(_("{queue}: no leader from {since} to {until} s", **words))
+        label = escape(_("{queue}: no leader from {since} to {until} s", **words))
         line = f"M{scale.places[since]:.1f} {bottom + 4}H{max(scale.places[then], scale.places[since] + 2):.1f}"
         look = f'stroke="{style.LOOKS["fault"].colour}" stroke-width="4"'
-        drawn += f'<path d="{line}" {look}><title>{told}</title></path>'
+        drawn += f'<path d="{line}" {look}><title>{label}</title></path>'
     return drawn
 
 
@@ -208,11 +208,11 @@ def _band(node: str, what: str, since: float, then: float, scale: Axis, middle: 
     fill = f'fill="{colour}"' if filled else f'fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 2"'
     word = WORDS[what]
     words = {"node": shown(node), "what": _(word), "since": seconds(since), "until": seconds(then)}
-    told = _("{node}: {what} from {since} to {until} s", **words)
+    label = _("{node}: {what} from {since} to {until} s", **words)
     return (
         f'<rect x="{left:.1f}" y="{middle - height / 2:g}" width="{max(right - left, 2):.1f}"'
         f' height="{height:g}" {fill}>'
-        f"<title>{escape(told)}</title></rect>"
+        f"<title>{escape(label)}</title></rect>"
     )
 
 

@@ -140,8 +140,8 @@ def _reason(chronicle: Chronicle, index: int) -> str | None:
     reason = event["detail"].get("reason", event["detail"].get("until"))
     if (event["event"], reason) != ("sync_ended", "cancelled"):
         return reason
-    told = chronicle.events_of(("sync_started", "sync_held", "sync_resumed"), event["queue"], until=index)
-    return HELD if told and told[-1]["event"] == "sync_held" else reason
+    events = chronicle.events_of(("sync_started", "sync_held", "sync_resumed"), event["queue"], until=index)
+    return HELD if events and events[-1]["event"] == "sync_held" else reason
 
 
 def _why_down(chronicle: Chronicle, event: dict) -> str:

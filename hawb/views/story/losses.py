@@ -47,11 +47,11 @@ def paragraphs(chronicle: Chronicle, loss: dict) -> list[tuple[list[list[int]], 
         reason = explain(chronicle, loss, first)
         parts[reason] = runs.union(parts.get(reason, runs.EMPTY), numbers)
     event = _event(chronicle, loss)
-    told = []
+    found = []
     for reason, numbers in parts.items():
         ids = runs.as_lists(numbers)
-        told.append((ids, paragraph([_lost(ids, loss["queue"], event), reason])))
-    return told
+        found.append((ids, paragraph([_lost(ids, loss["queue"], event), reason])))
+    return found
 
 
 def _lost(ids: list[list[int]], queue: str, event: dict | None) -> str:
@@ -138,13 +138,13 @@ def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault
     was = promotion["detail"]["was"]
     words = {"was": shown(was)} | (_end(fault) if fault else {})
     if not had:
-        told = (
+        sentence = (
             N_("The master on {was}, which had them, {how} at {t} s.")
             if fault
             else N_("The master on {was}, which had them, was gone.")
         )
-        return _(told, **words)
-    told = (
+        return _(sentence, **words)
+    sentence = (
         N_("The last running replica that had them was the master on {was}, which {how} at {t} s.")
         if fault
         else N_("The last running replica that had them was the master on {was}, which was gone.")
@@ -153,7 +153,7 @@ def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault
     ended = [_("{node} {how} at {t} s", node=shown(node), how=_(how.how), t=seconds(how.t))
              for node, how in others.items() if how is not None]  # fmt: skip
     before = _("Of the other replicas that had had them, {ended}.", ended=commas(ended)) if ended else ""
-    return paragraph([_(told, **words), before])
+    return paragraph([_(sentence, **words), before])
 
 
 def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, fault: dict | None) -> str:
@@ -259,15 +259,15 @@ def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None
     keys = ["ha-promote-on-failure"]
     if fault and fault["detail"]["reason"] == "node_stopped":
         keys.insert(0, "ha-promote-on-shutdown")
-    told = joined(_said(chronicle, queue, index, key) for key in keys)
+    settings = joined(_said(chronicle, queue, index, key) for key in keys)
     if any(_setting(definition, key) == "when-synced" for key in keys):
         return _(
             "{settings}, but that only asks whether the queue's record lists any synchronised mirror, and it did, so "
             "{took}.",
-            settings=told,
+            settings=settings,
             took=took,
         )
-    return _("{settings}, so {took}.", settings=told, took=took)
+    return _("{settings}, so {took}.", settings=settings, took=took)
 
 
 def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
@@ -289,8 +289,8 @@ def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, f
 
 def _is_up(chronicle: Chronicle, node: str, index: int) -> bool:
     """Return True if a node that had gone down was running again at event `index`."""
-    told = [event for event in chronicle.events_of(NODE_EVENTS, None, until=index) if event["node"] == node]
-    return bool(told) and told[-1]["event"] == "node_running"
+    events = [event for event in chronicle.events_of(NODE_EVENTS, None, until=index) if event["node"] == node]
+    return bool(events) and events[-1]["event"] == "node_running"
 
 
 NODE_EVENTS = (*NODE_ENDS, "node_running")
@@ -327,9 +327,9 @@ def _by_chain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
     """Return the cause in words, followed by the events that led to it."""
     event = _event(chronicle, loss)
     chain = [] if event is None else [*noticed(chronicle.events, event)]
-    told = (at(one) for one in reversed(chain))
+    steps = (at(one) for one in reversed(chain))
     cause = CAUSES[loss["cause"]]
-    return paragraph([_(cause), *told])
+    return paragraph([_(cause), *steps])
 
 
 EXPLANATIONS: dict[str, Explain] = {

@@ -47,12 +47,12 @@ class Mark(Struct, frozen=True):
     t: float
     node: str | None
     look: str
-    told: tuple[Sentence, ...]
+    sentences: tuple[Sentence, ...]
 
     @property
     def text(self) -> str:
         """Return the time and all sentences in one line."""
-        return _("{t} s: {sentence}", t=seconds(self.t), sentence=paragraph(one.text for one in self.told))
+        return _("{t} s: {sentence}", t=seconds(self.t), sentence=paragraph(one.text for one in self.sentences))
 
 
 def marks(outcome: dict, queue: str | None = None) -> list[Mark]:
@@ -64,7 +64,7 @@ def marks(outcome: dict, queue: str | None = None) -> list[Mark]:
             look = MARKED[outcome["events"][one.index]["event"]]
             for node in _nodes_of(outcome, outcome["events"][one.index], roles_of):
                 places.setdefault((one.t, node, look), []).append(one)
-    return [Mark(*place, tuple(told)) for place, told in places.items()]
+    return [Mark(*place, tuple(found)) for place, found in places.items()]
 
 
 def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:
@@ -74,7 +74,7 @@ def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:
     why.
     """
     outcome, lines = chronicle.outcome, dict[tuple[float, str], None]()
-    for one in mark.told:
+    for one in mark.sentences:
         lines |= dict.fromkeys([*because(outcome, one.index), (one.t, one.text)])
         losses = [loss for loss in outcome["losses"] if loss.get("event") == one.index]
         lines |= dict.fromkeys((one.t, why) for loss in losses for why in why_lost(chronicle, loss))
@@ -106,6 +106,6 @@ def _nodes_of(outcome: dict, event: dict, roles_of: Callable[[str | None], Spans
 
 def _leading(spans: Spans, t: float) -> str | None:
     """Return the node that led a queue at a time, or the first leader after it; None if the queue had no leader."""
-    led = [(since, node) for node, told in spans.items() for since, role in told if role in LEADS]
+    led = [(since, node) for node, roles in spans.items() for since, role in roles if role in LEADS]
     before = [one for one in led if one[0] <= t]
     return max(before)[1] if before else min(led)[1] if led else None

@@ -42,8 +42,8 @@ def pictures(outcome: dict) -> list[str]:
     drawn = [figure(matrix.svg(outcome), _("Who has what at the end"), slim=matrix.svg(outcome, slim=True))]
     for queue in (None, *worst(outcome)):
         of_queue = N_("Who was what for {queue}, over time")
-        told = _(of_queue, queue=queue) if queue is not None else _("What happened to the nodes, over time")
-        drawn.append(figure(lanes.svg(outcome, queue), told, slim=lanes.svg(outcome, queue, slim=True)))
+        caption = _(of_queue, queue=queue) if queue is not None else _("What happened to the nodes, over time")
+        drawn.append(figure(lanes.svg(outcome, queue), caption, slim=lanes.svg(outcome, queue, slim=True)))
     return drawn
 
 

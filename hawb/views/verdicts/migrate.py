@@ -48,13 +48,13 @@ def verdict(plan: Migration) -> Verdict:
 def _unaffected(plan: Migration) -> list[str]:
     """Return clauses about the queues that the migration does not concern, one for each kind."""
     done = len(plan.having("quorum already"))
-    told = [f"{done:,} {'is a quorum queue' if done == 1 else 'are quorum queues'} already"] if done else []
+    parts = [f"{done:,} {'is a quorum queue' if done == 1 else 'are quorum queues'} already"] if done else []
     kinds: dict[tuple[str, str], list[Move]] = {}
     for move in plan.having("stays"):
         kinds.setdefault(STAY.get(move.queue.type, ("as it is", "as they are")), []).append(move)
     for (one, several), moves in kinds.items():
-        told.append(f"{_names(moves)} stays {one}" if len(moves) == 1 else f"{len(moves):,} stay {several}")
-    return told
+        parts.append(f"{_names(moves)} stays {one}" if len(moves) == 1 else f"{len(moves):,} stay {several}")
+    return parts
 
 
 def _of(moves: list[Move], affected: list[Move]) -> str:
@@ -97,8 +97,8 @@ def todo(plan: Migration, command: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
         asked.append(ToDo(f"Resolve {counted(len(clashes), 'conflict')} first: {names}."))
     asked += applications.todo(plan)
     if plan.crossing is not None and plan.crossing.refused:
-        told = "; ".join(f"{listing(one.names)}: {shown(one.do)}" for one in plan.crossing.refused)
-        asked.append(ToDo(f"Change what {plan.target.release} refuses. {told}."))
+        refusals = "; ".join(f"{listing(one.names)}: {shown(one.do)}" for one in plan.crossing.refused)
+        asked.append(ToDo(f"Change what {plan.target.release} refuses. {refusals}."))
     if waiting := later(plan):
         asked.append(ToDo(f"Move {_names(waiting)} last: no release before 4.0 accepts them."))
     if stay := plan.having("not"):

@@ -52,13 +52,13 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
         return Verdict("yes", f"{_compared(clear, better, rows, LESS)} than {shown(baseline)}, and {_nowhere(clear)}")
     mixed = [design for design in others if design in better]
     if mixed:
-        told = f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}"
+        text = f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}"
         if both := _better_and_worse(rows, baseline):
-            return Verdict("but", f"{told}, and {_worse_by(mixed[0], rows)} in {listing(both)}")
-        return Verdict("but", f"{told}, and is worse in {listing(worse[mixed[0]])}")
+            return Verdict("but", f"{text}, and {_worse_by(mixed[0], rows)} in {listing(both)}")
+        return Verdict("but", f"{text}, and is worse in {listing(worse[mixed[0]])}")
     if worse:
-        told = f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better"
-        return Verdict("no", told)
+        text = f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better"
+        return Verdict("no", text)
     if few := _too_rare(rows, baseline):
         return Verdict("unknown", f"too few trials had any: {few:,.0f} of two designs, and a difference from"
                        f" {shown(baseline)} takes {LEAST_APART}")  # fmt: skip
@@ -167,7 +167,7 @@ def question(baseline: str | None, designs: int) -> str:
 
 
 def todo(
-    rows: Iterable[Row], told: Verdict, baseline: str | None, command: str, unseen: Collection[tuple[str, str]] = ()
+    rows: Iterable[Row], answer: Verdict, baseline: str | None, command: str, unseen: Collection[tuple[str, str]] = ()
 ) -> tuple[ToDo, ...]:
     """Return what to do: choose a design, or one for each environment, or play more trials if they would decide."""
     rows = _judged(rows, unseen)
@@ -176,10 +176,10 @@ def todo(
     if rests := rests_on(rows):
         asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and lay it over the study with --numbers: the"
                           " differences move with it by more than their intervals tell."))  # fmt: skip
-    if told.answer == "yes" and baseline is not None:
+    if answer.answer == "yes" and baseline is not None:
         best = _clear(rows, _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE))[0]
         asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
-    if told.answer == "but" and baseline is not None:
+    if answer.answer == "but" and baseline is not None:
         both = _better_and_worse(rows, baseline)
         others = [where for where in _environments(rows) if where not in both]
         choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in others]
@@ -193,16 +193,16 @@ def todo(
         asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", again))
     elif few:
         asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
-    elif told.answer == "unknown" and unseen:
+    elif answer.answer == "unknown" and unseen:
         asked.append(ToDo("Play a split brain with a publisher on each side: `partition`, two `publish` and `heal` in a"
                           " scenario, or compare designs with pause_minority or quorum queues."))  # fmt: skip
-    elif told.answer == "unknown":
+    elif answer.answer == "unknown":
         more = "Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen."
         asked.append(ToDo(more, again))
-    elif told.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
+    elif answer.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
         more = "Play more trials to detect smaller differences: raise their number in the file; existing ones are kept."
         asked.append(ToDo(more, again))
-    if told.answer == "no" and (baseline is None or all(row["design"] == baseline for row in rows)):
+    if answer.answer == "no" and (baseline is None or all(row["design"] == baseline for row in rows)):
         more = "Add a design to the file that may lose less, such as quorum queues of three members, and ask again."
         asked.append(ToDo(more, again))
     return tuple(asked[:MOST_TO_DO])
