@@ -49,7 +49,7 @@ def migrate(
     Exit status: 0, every queue that has to move can be moved; 1, at least one cannot; 2, the input is refused; 3,
     cannot tell: the files lack a fact that decides it.
     """
-    from hawb.planning.crossing import UNTOLD, crossed
+    from hawb.planning.crossing import RELEASE_UNKNOWN, crossed
     from hawb.rules.upgrade_road import NoRoad
     from hawb.views.planning import migration as view
     from hawb.views.terminal import for_terminal
@@ -59,8 +59,8 @@ def migrate(
         planned = crossed(inventory, to, features(), routing, stops(via))
     except NoRoad as refused:
         raise SystemExit(refuse(refused)) from None
-    if UNTOLD in planned.notes:
-        tell_notes([UNTOLD])
+    if RELEASE_UNKNOWN in planned.notes:
+        tell_notes([RELEASE_UNKNOWN])
     if plan is not None:
         write_plan(plan, planned)
     if page is not None:

@@ -52,10 +52,10 @@ def alike(scenario: Scenario, by_backlog: bool = False, unknown: Container[str] 
         return Alike(scenario, {full_name(entry): (entry,) for entry in entries})
     found: dict[tuple, list[QueueEntry]] = defaultdict(list)
     settings, each = settings_of(scenario), list(zip(entries, _in_force(scenario), strict=True))
-    untold = {entry.queue for entry in entries if full_name(entry) in unknown}
-    targets = {_limits(entry, force).dead_letter_routing_key for entry, force in each if entry.queue not in untold}
+    uncertain = {entry.queue for entry in entries if full_name(entry) in unknown}
+    targets = {_limits(entry, force).dead_letter_routing_key for entry, force in each if entry.queue not in uncertain}
     for entry, force in each:
-        if entry.queue in untold:
+        if entry.queue in uncertain:
             alone = entry.queue in targets or (entry.arguments and queue_refusal(entry, settings) is not None)
             kind = entry.type, entry.durable, split_queue(entry.queue)[0], force.policy, force.operator_policy
         else:

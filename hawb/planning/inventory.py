@@ -62,19 +62,19 @@ class Queue(Struct, gc=False):
 class Inventory(Struct, kw_only=True):
     """One cluster.
 
-    `nodes` maps each node to whether it runs, and is empty if no file lists nodes; `policies_told` and `queues_told`
-    are True if a file lists policies and queues. `exchanges` maps exchanges that are not predeclared to their types.
-    `published` and `confirmed` are the cluster's message counters. `hosted` counts the members of quorum queues and
-    streams on each node; `hawb.planning.lint` sets it.
+    `nodes` maps each node to whether it runs, and is empty if no file lists nodes; `policies_listed` and
+    `queues_listed` are True if a file lists policies and queues. `exchanges` maps exchanges that are not predeclared to
+    their types. `published` and `confirmed` are the cluster's message counters. `hosted` counts the members of quorum
+    queues and streams on each node; `hawb.planning.lint` sets it.
     """
 
     profile: Profile
     release: str | None = None
     policies: list[Policy] = []
     operator_policies: list[Policy] = []
-    policies_told: bool = True
+    policies_listed: bool = True
     queues: list[Queue] = []
-    queues_told: bool = True
+    queues_listed: bool = True
     exchanges: dict[Key, str] = {}
     bindings: list[Binding] = []
     nodes: dict[str, bool] = {}
@@ -98,7 +98,7 @@ def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inven
     exports = [(file, vhost) for file, vhost in split if holds_export(file)]
     if len(exports) > 1:
         raise ImportRefused(exports[1][0], "the whole file", "a second definitions export", "one for each cluster")
-    nothing = Definitions(vhosts=["/"], queues_told=False, policies_told=False)
+    nothing = Definitions(vhosts=["/"], queues_listed=False, policies_listed=False)
     defined = read_definitions(*exports[0]) if exports else nothing
     listings = Listings(defined)
     for file, vhost in split:
@@ -112,9 +112,9 @@ def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inven
         release=release if version else None,
         policies=_policies(defined.policies.values()),
         operator_policies=_policies(defined.operator_policies.values()),
-        policies_told=defined.policies_told or bool(defined.policies or defined.operator_policies),
+        policies_listed=defined.policies_listed or bool(defined.policies or defined.operator_policies),
         queues=_queues(defined, listings),
-        queues_told=defined.queues_told or bool(listings.queues),
+        queues_listed=defined.queues_listed or bool(listings.queues),
         exchanges={(one.vhost or "/", one.name): one.type for one in defined.exchanges},
         bindings=defined.bindings,
         nodes=listings.nodes or defined.nodes,

@@ -59,7 +59,7 @@ def queue_found(assignment: Assignment, inventory: Inventory) -> list[Found]:
 
 def _no_policy(assignment: Assignment, inventory: Inventory) -> Found | None:
     in_force = assignment.in_force
-    alone = inventory.policies_told and in_force.policy is None and in_force.mirroring is None
+    alone = inventory.policies_listed and in_force.policy is None and in_force.mirroring is None
     return ("no-policy", {}) if alone and _could_be_mirrored(assignment, inventory) else None
 
 

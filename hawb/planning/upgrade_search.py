@@ -258,7 +258,7 @@ class _Search:
         other = options[-2]
         with_it = self._rest(ahead, stages, node, options[-1], restarts[index + 1 :])
         without = self._rest(ahead, stages, node, other, restarts[index + 1 :])
-        return told_difference(other.wait, with_it, without)
+        return worth_of_wait(other.wait, with_it, without)
 
     def _rest(self, run: Run, stages: Sequence[Stage], node: str, go: Go, restarts: Sequence[Restart]) -> Prediction:
         ahead, done = run.copy(), list(stages)
@@ -270,7 +270,7 @@ class _Search:
         return prediction(self.run.moment(), ahead, done, self.counts)
 
 
-def told_difference(weaker: str, with_it: Prediction, without: Prediction) -> str:
+def worth_of_wait(weaker: str, with_it: Prediction, without: Prediction) -> str:
     """Return a sentence that says what a wait is worth."""
     lost = without.lost - with_it.lost
     outage_s = without.outage_s - with_it.outage_s

@@ -76,7 +76,7 @@ def report_page(
         *shown,
         *below,
         section(_("What is assumed"), *(f"<p>{html(note)}</p>" for note in report.assumptions)),
-        section(_("What the files do not say"), *(f"<p>{html(note)}</p>" for note in report.untold)),
+        section(_("What the files do not say"), *(f"<p>{html(note)}</p>" for note in report.missing)),
     ]
     top = f'<header><h1>{html(report.question)}</h1>{verdict(report.verdict)}<p class="about">{about}</p></header>'
     title = f"{html(report.question)} {style.ANSWERS[report.verdict.answer].label}"

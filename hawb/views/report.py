@@ -72,7 +72,7 @@ class Report(Struct, frozen=True):
     todo: tuple[ToDo, ...] = ()
     parts: tuple[Part, ...] = ()
     assumptions: tuple[str, ...] = ()
-    untold: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def worst(answers: list[Answer]) -> Answer:

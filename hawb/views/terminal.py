@@ -208,7 +208,7 @@ def text(report: Report, width: int = WIDTH, colour: bool = False) -> str:
         parts.append("\n".join([head(_("What to do"), width, colour), *lines]))
     parts += [_part(part, width, colour) for part in report.parts]
     parts += _listed(_("What is assumed"), report.assumptions, width, colour)
-    parts += _listed(_("What the files do not say"), report.untold, width, colour)
+    parts += _listed(_("What the files do not say"), report.missing, width, colour)
     return "\n\n".join(parts)
 
 

@@ -30,7 +30,7 @@ from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, pe
 from hawb.views.incident.names import Names, names
 from hawb.views.incident.picture import picture
 from hawb.views.incident.sentences import Sentence, sentences
-from hawb.views.incident.times import day, time_of_day, told_at
+from hawb.views.incident.times import date_and_time, day, time_of_day
 from hawb.views.report import Part, Report
 from hawb.views.story.telling import sentence as expected_sentence
 from hawb.views.tables import Table
@@ -140,12 +140,12 @@ def _asked(incident: Incident) -> str:
     asked, reading = incident.asked, incident.reading
     if asked == WHOLE or not reading.events:
         return ""
-    first, last = (told_at(settled_us(reading.events[place], reading.clocks)) for place in (0, -1))
-    since = "the first line" if asked.since_us is None else told_at(asked.since_us)
-    until = "the last line" if asked.until_us is None else told_at(asked.until_us)
+    first, last = (date_and_time(settled_us(reading.events[place], reading.clocks)) for place in (0, -1))
+    since = "the first line" if asked.since_us is None else date_and_time(asked.since_us)
+    until = "the last line" if asked.until_us is None else date_and_time(asked.until_us)
     earlier = ""
     if asked.since_us is not None and (begins_us := incident.span.since_us or 0) < asked.since_us - EARLIER_US:
-        earlier = f"; the story begins at {told_at(begins_us)}, because what began then was not over"
+        earlier = f"; the story begins at {date_and_time(begins_us)}, because what began then was not over"
     return f" Asked for from {since} to {until}{earlier}; the logs go from {first} to {last}."
 
 

@@ -77,10 +77,10 @@ def report_of(
     """
     clusters = f"{counted(rates.clusters, 'cluster')}, {rates.nodes} nodes in most"
     files = "" if fleet is None else f", {counted(fleet.files, 'file')}"
-    untold = () if fleet is None else tuple(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused)
+    missing = () if fleet is None else tuple(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused)
     parts = (Part("How often, and for how long", Table("rates", HEADS, rows(rates))), *of_failures(rates))
     return Report(QUESTION, f"{shown(title)}: {clusters}{files}", verdict(rates), todo(rates, file, logs, study), parts,
-                  ASSUMED, untold)  # fmt: skip
+                  ASSUMED, missing)  # fmt: skip
 
 
 def rows(rates: Rates) -> list[tuple[str, ...]]:

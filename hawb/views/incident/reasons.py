@@ -44,7 +44,7 @@ TAKEN_OUT = re.compile(r"<\w+>")
 """The placeholder of a removed word."""
 
 
-def tells(reason: str | None) -> bool:
+def is_informative(reason: str | None) -> bool:
     """Return True if a reason contains more than placeholders of removed words."""
     return bool(TAKEN_OUT.sub("", reason or "").strip(" .,:{}[]()"))
 
@@ -60,7 +60,7 @@ def in_words(reason: str, it: str) -> str:
 def boot_why(part: Sequence[ClusterEvent], names: Names) -> str:
     """Return why boots failed, in words, followed by RabbitMQ's own words; "" if the reason is not known."""
     first = part[0]
-    if first.reason is None or not tells(first.reason):
+    if first.reason is None or not is_informative(first.reason):
         return ""
     if first.reason not in causes.MARKS:
         return f" ({in_words(first.reason, 'it')})"

@@ -16,7 +16,7 @@ from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.events import Event
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.names import Names
-from hawb.views.incident.reasons import boot_why, in_words, tells
+from hawb.views.incident.reasons import boot_why, in_words, is_informative
 from hawb.views.incident.times import lasted
 
 MINOR_US, REPEATED_US, CRASH_LOOP_US, LONG_US = 3_000_000, 60_000_000, 900_000_000, 2_000_000
@@ -286,7 +286,7 @@ def _fields_of(part: Sequence[ClusterEvent], names: Names) -> dict[str, str]:
         "a_stream": f"the stream {shown(first.name)}" if first.name and first.name.startswith("__") else "a stream",
         "of_process": f" ({shown(first.name)})" if first.name else "",
         "operations": counted(sum(one.count or 0 for one in part), "operation") + " of clients",
-        "why": f" ({in_words(first.reason, 'them' if many else 'it')})" if tells(first.reason) else "",
+        "why": f" ({in_words(first.reason, 'them' if many else 'it')})" if is_informative(first.reason) else "",
         "by": _by(first, listing(nodes), it), "term": _term(part),
         "release": _release(part), "took": _took(first), "times": _times(part), "sides": _sides(first.pairs, names),
         "apart": f" for {lasted(first.until_us - first.at_us)}" if first.until_us else "",
@@ -329,10 +329,10 @@ def _times(part: Sequence[ClusterEvent]) -> str:
 
 def _sides(pairs: Sequence[tuple[str, str]], names: Names) -> str:
     """Return the sides of a partition in words, from the pairs of nodes that did not see each other."""
-    return told_apart(sides(pairs), names)
+    return sides_in_words(sides(pairs), names)
 
 
-def told_apart(sides: Sequence[Sequence[str]], names: Names) -> str:
+def sides_in_words(sides: Sequence[Sequence[str]], names: Names) -> str:
     """Return the sides of a partition in words: a on one side and b and c on the other."""
     groups = [listing(map(names.node, side)) for side in sides]
     if all(len(side) == 1 for side in sides):

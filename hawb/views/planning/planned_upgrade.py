@@ -158,7 +158,7 @@ def unplanned(
         return None
     unknown = Verdict("no", "no node runs") if live.known else Verdict("unknown", what_is_missing(live))
     asked = (*missing(live, before.files, command, mirrors), *remedies_todo(before))
-    return Report(ROLLING, title, out_verdict(before) or unknown, asked[:MOST_TO_DO], untold=tuple(notes))
+    return Report(ROLLING, title, out_verdict(before) or unknown, asked[:MOST_TO_DO], missing=tuple(notes))
 
 
 def upgrade_of(files: Sequence[str | Path], at_once: bool = False) -> PlannedUpgrade:

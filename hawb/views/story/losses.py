@@ -92,7 +92,7 @@ def master_down(chronicle: Chronicle, queue: str, index: int) -> dict | None:
     return next(reversed(chronicle.events_of(("master_down",), queue, until=index)), None)
 
 
-def told_of(fault: dict) -> str:
+def master_end(fault: dict) -> str:
     """Return the sentence about a master's end."""
     return _("The master on {node} {how} at {t} s.", node=shown(fault["node"]), **_end(fault))
 
@@ -307,7 +307,7 @@ def _went_down(words: str) -> Explain:
         event = chronicle.events[index]
         fault = master_down(chronicle, loss["queue"], index)
         nobody = NO_SUCCESSOR[event["detail"]["reason"]]
-        return paragraph([_(words), told_of(fault) if fault else "", _(nobody)])
+        return paragraph([_(words), master_end(fault) if fault else "", _(nobody)])
 
     return explain
 

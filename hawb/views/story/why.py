@@ -236,7 +236,7 @@ def _refused(chronicle: Chronicle, queue: str, number: int) -> str:
     alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
     index, reason = chronicle.events.index(event), event["detail"]["reason"]
     fault = losses.master_down(chronicle, queue, index) if reason in NO_MASTER else None
-    sentences = [_at(alone, queue), losses.told_of(fault) if fault else ""]
+    sentences = [_at(alone, queue), losses.master_end(fault) if fault else ""]
     return paragraph([*sentences, *(_led(chronicle, queue, index) if reason in NO_LEADER else [])])
 
 

@@ -27,8 +27,8 @@ from hawb.views.hawb_commands import DEFINITIONS, EXPORT
 from hawb.views.incident.headline import FAULTS, worst
 from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, fate, perhaps
 from hawb.views.incident.names import Names
-from hawb.views.incident.sentences import Sentence, sentences, told_apart
-from hawb.views.incident.times import day, told_at
+from hawb.views.incident.sentences import Sentence, sentences, sides_in_words
+from hawb.views.incident.times import date_and_time, day
 from hawb.views.markdown import bash_word
 from hawb.views.planning.missing_files import QUEUES, listed_in
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
@@ -263,7 +263,7 @@ def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
     """
     goes_on = any(incident.asked.is_over(one.at_us) for one in incident.cluster_events)
     if incident.outcome and (sides := incident.outcome["partitions"]) and not goes_on:
-        apart = told_apart(sides, names)
+        apart = sides_in_words(sides, names)
         yield ToDo(f"The cluster is still partitioned into {apart}. Decide which partition to keep, save the messages"
                    " that only the others have, and restart the nodes of the others.")  # fmt: skip
 
@@ -272,7 +272,7 @@ def _narrower(incident: Incident) -> Iterator[ToDo]:
     """Yield, for a long story, how to ask about one incident of it: the last with a loss."""
     faults = [one.at_us for one in incident.covered if one.kind in FAULTS]
     if len(faults) > MOST_FAULTS or (len(faults) > FEW_FAULTS and faults[-1] - faults[0] > LONG_US):
-        period = f"{counted(len(faults), 'fault')} from {told_at(faults[0])} to {told_at(faults[-1])}"
+        period = f"{counted(len(faults), 'fault')} from {date_and_time(faults[0])} to {date_and_time(faults[-1])}"
         costs = [loss.at_us for one in incident.losses
                  for loss in (*one.certain, *(danger for danger in one.possible if not danger.only))]  # fmt: skip
         last = day(max(costs, default=faults[-1]))

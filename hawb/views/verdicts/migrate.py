@@ -20,19 +20,19 @@ def verdict(plan: Migration) -> Verdict:
     the migration concerns are counted.
     """
     affected, stay, changed = plan.affected, plan.having("not"), plan.having("ready with changes")
-    untold = [move for move in plan.moved if move.untold]
+    unknown_facts = [move for move in plan.moved if move.unknown_facts]
     also = _unaffected(plan)
     beside = f"; {', '.join(also)}" if also else ""
-    if not plan.queues_told:
+    if not plan.queues_listed:
         return Verdict("unknown", "no file lists queues")
     if not plan.moves:
         return Verdict("yes", "there is no queue, and nothing to do")
     if stay:
         why = f", because of this: {shown(_why(stay[0]))}" if len(stay) == 1 else ""
         return Verdict("no", f"{_of(stay, affected)} cannot be {_quorum_queues(stay)}{why}{beside}")
-    if untold:
-        missing = listing(dict.fromkeys(what for move in untold for what in move.untold))
-        return Verdict("unknown", f"no file contains {missing} of {_of(untold, affected)}{beside}")
+    if unknown_facts:
+        missing = listing(dict.fromkeys(what for move in unknown_facts for what in move.unknown_facts))
+        return Verdict("unknown", f"no file contains {missing} of {_of(unknown_facts, affected)}{beside}")
     if changed:
         return Verdict("but", f"{_of(changed, affected)} {_need(changed)} changes first{beside}")
     if plan.clashes:
@@ -89,7 +89,7 @@ def todo(plan: Migration, command: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
     migrated, and follow the runbook, which `command` writes.
     """
     asked = []
-    if not plan.queues_told or any(move.untold for move in plan.moved):
+    if not plan.queues_listed or any(move.unknown_facts for move in plan.moved):
         again = (one.replace("migrate", f"migrate {DEFINITIONS}", 1) for one in command)
         asked.append(ToDo("Export the definitions and run this command with them.", (EXPORT, *again)))
     if clashes := [clash for clash in plan.clashes if clash.code != "redeclare"]:

@@ -47,7 +47,7 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
                        " messages that trials do not count: their clients are all on one side")  # fmt: skip
     if baseline is None or not others:
         return _of_one(rows)
-    better, worse = _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE)
+    better, worse = _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE)
     if clear := _clear(rows, better, worse):
         return Verdict("yes", f"{_compared(clear, better, rows, LESS)} than {shown(baseline)}, and {_nowhere(clear)}")
     mixed = [design for design in others if design in better]
@@ -98,7 +98,7 @@ def events_of_two(rows: Iterable[Row], baseline: str) -> Iterator[tuple[Row, flo
             yield row, events(row) + of_baseline.get((row["environment"], row["measure"]), 0)
 
 
-def _told_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict[str, None]]:
+def _clearly_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict[str, None]]:
     """Return the designs with significantly less, or more, than the baseline, each with the environments."""
     found: dict[str, dict[str, None]] = {}
     for row, seen in events_of_two(rows, baseline):
@@ -177,14 +177,14 @@ def todo(
         asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and lay it over the study with --numbers: the"
                           " differences move with it by more than their intervals tell."))  # fmt: skip
     if answer.answer == "yes" and baseline is not None:
-        best = _clear(rows, _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE))[0]
+        best = _clear(rows, _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE))[0]
         asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
     if answer.answer == "but" and baseline is not None:
         both = _better_and_worse(rows, baseline)
         others = [where for where in _environments(rows) if where not in both]
         choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in others]
         if both:
-            one = next(design for design in _told_apart(rows, baseline, LESS))
+            one = next(design for design in _clearly_apart(rows, baseline, LESS))
             asked.append(ToDo(f"Decide what counts more in {listing(both)}: {shown(one)} {_better_by(one, rows)} than"
                               f" {shown(baseline)}, and {_worse_by(one, rows)}."))  # fmt: skip
         if choices:
@@ -211,7 +211,7 @@ def todo(
 def _better_and_worse(rows: Iterable[Row], baseline: str) -> list[str]:
     """Return the environments in which the first design that is better by one measure is worse by another."""
     rows = list(rows)
-    better, worse = _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE)
+    better, worse = _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE)
     first = next(iter(better), None)
     return [] if first is None else [where for where in better[first] if where in worse.get(first, {})]
 
@@ -238,7 +238,7 @@ def _environments(rows: Iterable[Row]) -> dict[str, None]:
 def _best_in(rows: Iterable[Row], environment: str, baseline: str) -> str:
     """Return the best design for one environment: the baseline, unless another is better there and not worse."""
     there = [row for row in rows if row["environment"] == environment]
-    clear = _clear(there, _told_apart(there, baseline, LESS), _told_apart(there, baseline, MORE))
+    clear = _clear(there, _clearly_apart(there, baseline, LESS), _clearly_apart(there, baseline, MORE))
     return clear[0] if clear else baseline
 
 
