@@ -116,7 +116,7 @@ def publishers_of(drive: Drive) -> dict[str, dict[str, Any]]:
     nodes = drive.cluster.running() if any(publisher.open for publisher in publishers.values()) else ()
     waiting = {name for node in nodes for name in drive.cluster.control.evaluate(f"control:held_back('{node.erlang}')")}
     for name, publisher in sorted(publishers.items()):
-        state = publisher.state(held_back=publisher.connection in waiting, now_s=time.monotonic())
+        state = publisher.state(throttled=publisher.connection in waiting, now_s=time.monotonic())
         told[name] = {"state": state, "published": publisher.published, "confirmed": publisher.confirmed}
         if state == "blocked":
             del told[name]["published"]

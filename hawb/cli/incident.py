@@ -154,7 +154,7 @@ def listed(
     from hawb.views.terminal import terminal
 
     reading = read_logs(logs, zone, clients, limits)
-    refuse_strangers(reading, logs)
+    refuse_other_files(reading, logs)
     try:
         reading = asked(since, until, zone, reading).of(reading)
     except SpanRefused as refused:
@@ -175,13 +175,13 @@ def understood(
         found = understand(logs, exports, zone, later=after, since=since, until=until, limits=limits)
     except (ImportRefused, SpanRefused) as refused:
         raise SystemExit(refuse(refused)) from None
-    refuse_strangers(found.reading, logs)
+    refuse_other_files(found.reading, logs)
     return found
 
 
-def refuse_strangers(reading: Reading, logs: Sequence[Path]) -> None:
+def refuse_other_files(reading: Reading, logs: Sequence[Path]) -> None:
     """End with exit status 2 if none of the files is a RabbitMQ log."""
-    from hawb.incident.strangers import refusal
+    from hawb.incident.not_logs import refusal
 
     if not reading.files:
         raise SystemExit(refuse(no_log(logs[0])))

@@ -1,7 +1,7 @@
 """Play a reconstructed scenario so that random choices come out as in the logs.
 
-Which nodes autoheal restarts depends on the links that its leader knows of when it decides, so a scenario may be told
-in two ways: by the rules, where the leader knows all links, or with the restarts that were seen. The closer one is
+Which nodes autoheal restarts depends on the links that its leader knows of when it decides, so there are two candidates
+for a scenario: by the rules, where the leader knows all links, or with the restarts that were seen. The closer one is
 taken.
 
 Election results are random: members that lack a leader become candidates at random times, and a member whose node comes
@@ -56,7 +56,7 @@ class Played(NamedTuple):
 
 
 def closest(candidates: Sequence[Reconstruction], found: Sequence[ClusterEvent]) -> Played | None:
-    """Return the way to tell the scenario that comes closest to the logs, the first of equals; None if there is none.
+    """Return the candidate that comes closest to the logs when played, the first of equals; None if there is none.
 
     Raise ScenarioRefused if one cannot be played.
     """

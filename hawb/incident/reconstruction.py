@@ -24,7 +24,7 @@ from hawb.incident.node_runs import NodeRun, is_booting
 from hawb.incident.reading import Reading
 from hawb.incident.step_context import StepContext, TimedStep
 from hawb.incident.steps import STEPS
-from hawb.incident.unsaid_members import with_unlogged_members
+from hawb.incident.unlogged_members import with_unlogged_members
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Scenario, Step
@@ -75,8 +75,8 @@ def reconstruct(
 ) -> Reconstruction | None:
     """Return the scenario of events and exports, or of a time span; None if nothing happened.
 
-    A scenario begins after an earlier listing was made, unless a span is given. With `healed`, what autoheal did is
-    told as it was seen. Raise ScenarioRefused if no scenario can hold it.
+    A scenario begins after an earlier listing was made, unless a span is given. With `healed`, the restarts that
+    autoheal caused are steps, as the logs have them. Raise ScenarioRefused if no scenario can contain the events.
     """
     later = given.later
     context = StepContext(found, node_runs, given.exports.document, later.document if later else None, healed)

@@ -64,7 +64,7 @@ def _no_policy(assignment: Assignment, inventory: Inventory) -> Found | None:
 
 
 def _could_be_mirrored(assignment: Assignment, inventory: Inventory) -> bool:
-    """Return True if the release mirrors classic queues and there is, as far as files tell, a node for a mirror.
+    """Return True if the release mirrors classic queues and, as far as the files say, there is a node for a mirror.
 
     Return False for a queue that has mirrors, and for a queue that a plugin declares itself.
     """
@@ -305,6 +305,6 @@ def _masters(inventory: Inventory) -> Counter[str | None]:
 
 
 def _is_movable(queue: Queue) -> bool:
-    """Return True unless the files tell that a queue has no other replica."""
+    """Return True unless the files say that a queue has no other replica."""
     others = queue.facts.mirrors if queue.type == "classic" else (queue.facts.members or [])[1:]
     return others is None or bool(others)

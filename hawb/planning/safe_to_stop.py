@@ -93,7 +93,7 @@ class Forecast(Struct, frozen=True):
 class Outlook(Struct, frozen=True):
     """The forecasts, the queues that are unavailable now, and the remedies in order.
 
-    `live` lists what no file tells; effects on queues whose state is unknown are left out. `mirrors` is True if the
+    `live` lists what no file says; effects on queues whose state is unknown are left out. `mirrors` is True if the
     release has mirrored queues.
     """
 
@@ -142,7 +142,7 @@ def safe_to_stop_in(scenario: Scenario, nodes: Iterable[str] | None = None) -> t
 def outlook(scenario: Scenario, nodes: Iterable[str] | None = None, live: Live = ALL_KNOWN) -> tuple[Run, Outlook]:
     """Return the run of a scenario, and the whole answer at its end, played as in `safe_to_stop_in`.
 
-    `live` holds what files tell of the cluster beside the scenario, and what they do not: without a listing of nodes
+    `live` is what the files say about the cluster beside the scenario, and what they lack. Without a listing of nodes
     there are no forecasts.
     """
     unknown = {*live.unlisted, *live.listed_down}

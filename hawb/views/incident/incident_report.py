@@ -18,8 +18,8 @@ from hawb.incident.compared import Comparison, Pair
 from hawb.incident.doubts import Doubt
 from hawb.incident.faults import BROKEN
 from hawb.incident.losses import QueueLosses
+from hawb.incident.not_logs import not_logs, what
 from hawb.incident.reconstruction import EARLIER_US
-from hawb.incident.strangers import strangers, what
 from hawb.incident.understanding import Incident
 from hawb.planning.alternatives import Alternatives
 from hawb.views.formatting import counted, listing, shown
@@ -103,7 +103,7 @@ def _not_read(of: Account) -> Iterator[Part]:
         more = f"{counted(reading.severe, 'message')} in all. " if reading.severe > len(rows) else ""
         yield Part(UNREAD, Table(UNREAD, ("line", "level", "how it begins"), rows),
                    (f"{more}Quoted text, names and addresses are left out here.",))  # fmt: skip
-    if strange := [*strangers(reading)]:
+    if strange := [*not_logs(reading)]:
         yield Part(STRANGE, None, tuple(f"{shown(file.file)}: {what(file)}." for file in strange))
 
 

@@ -18,8 +18,8 @@ from hawb.incident.asked import WHOLE
 from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.faults import BROKEN
 from hawb.incident.losses import APART, Possible, QueueLosses
+from hawb.incident.not_logs import not_logs, what
 from hawb.incident.reading import BOOT_FAILED
-from hawb.incident.strangers import strangers, what
 from hawb.incident.understanding import Incident
 from hawb.planning.harm import Harm
 from hawb.views.formatting import counted, listing, shown
@@ -102,7 +102,7 @@ def _not_read(incident: Incident, names: Names) -> Iterator[str]:
         first, many = reading.unread[0], reading.severe > 1
         yield (f"hawb does not know {counted(reading.severe, 'message')} of level error or worse, "
                f"{'the first' if many else 'that'} in {names.line(first)}: {shown(first.text)}")  # fmt: skip
-    yield from (f"{shown(file.file)} is not a RabbitMQ log: {what(file)}" for file in strangers(reading))
+    yield from (f"{shown(file.file)} is not a RabbitMQ log: {what(file)}" for file in not_logs(reading))
     yield from (f"{shown(file.file)} could not be read to the end: {shown(file.refused)}" for file in reading.files
                 if file.refused)  # fmt: skip
 

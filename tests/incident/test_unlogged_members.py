@@ -6,7 +6,7 @@ import pytest
 from made_up_story import event, happening, us
 
 from hawb.incident.before import Before
-from hawb.incident.unsaid_members import with_unlogged_members
+from hawb.incident.unlogged_members import with_unlogged_members
 from hawb.scenario import verbs
 
 ORDERS = {"queue": "orders", "vhost": "/"}
