@@ -60,5 +60,5 @@ def later(plan: Migration) -> list[Move]:
     before = plan.crossing.before if plan.crossing else None
     if before is None:
         return []
-    stay = {move.queue.full_name for move in before.having("not")}
+    stay = {move.queue.full_name for move in before.with_verdict("not")}
     return [move for move in plan.moved if move.queue.full_name in stay]

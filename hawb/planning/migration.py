@@ -144,7 +144,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     @property
     def moved(self) -> list[Move]:
         """Return the queues that become quorum queues."""
-        return self.having(*MOVED)
+        return self.with_verdict(*MOVED)
 
     @property
     def new_default_type(self) -> str | None:
@@ -159,9 +159,9 @@ class Migration(Struct, frozen=True, kw_only=True):
     @property
     def affected(self) -> list[Move]:
         """Return the queues that become quorum queues and those that cannot."""
-        return self.having(*MOVED, "not")
+        return self.with_verdict(*MOVED, "not")
 
-    def having(self, *verdicts: Verdict) -> list[Move]:
+    def with_verdict(self, *verdicts: Verdict) -> list[Move]:
         """Return the queues with one of these verdicts."""
         return [move for move in self.moves if move.verdict in verdicts]
 

@@ -227,8 +227,8 @@ def _effects(run: Run, way: str, node: str) -> tuple[Effect, ...]:
     reasons = _reasons(after, len(run.steps))
     found = [_effect(name, before, after, reasons.get(name)) for name in before.ledger if is_usable(before.state, name)]
     found += _effect_on_metadata(before, after, len(run.steps))
-    felt = [effect for effect in found if effect.hurts or effect.unavailable_s]
-    return tuple(sorted(felt, key=_worst_first))
+    harmful = [effect for effect in found if effect.hurts or effect.unavailable_s]
+    return tuple(sorted(harmful, key=_worst_first))
 
 
 def _effect_on_metadata(before: Moment, after: Moment, step: int) -> list[Effect]:

@@ -221,8 +221,8 @@ def prediction(
     def total(field: str) -> float:
         return sum(getattr(effect, field) * often.get(effect.queue, 1) for effect in effects)
 
-    felt = [effect for effect in effects if effect.lost or effect.down_s or effect.blocked_s]
-    worst = sorted(felt, key=lambda one: (-one.lost, -(one.down_s + one.blocked_s), one.queue))
+    harmful = [effect for effect in effects if effect.lost or effect.down_s or effect.blocked_s]
+    worst = sorted(harmful, key=lambda one: (-one.lost, -(one.down_s + one.blocked_s), one.queue))
     ends = [stage.end_s or _seconds(after) for stage in stages]
     return Prediction(
         lost_confirmed=int(total("lost_confirmed")),

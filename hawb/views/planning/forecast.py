@@ -114,14 +114,14 @@ def checks(forecast: Forecast) -> Iterator[str]:
 def text(found: Outlook | Sequence[Forecast]) -> str:
     """Return the answer in a sentence, the table, and below it RabbitMQ's own checks."""
     forecasts = Outlook.of(found).forecasts
-    rows = [row for forecast in forecasts for _word, row in felt_rows(forecast)]
+    rows = [row for forecast in forecasts for _word, row in effect_rows(forecast)]
     lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
     verdict = safe.verdict(found)
     answer = wrapped(verdict.sentence, WIDTH, f"{style.ANSWERS[verdict.answer].glyph} ")
     return "\n".join([*answer, "", columns(rows, [_(name) for name in COLUMNS]), "", *lines])
 
 
-def felt_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
+def effect_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
     """Return rows of COLUMNS about the effects of a node's stop, each with the key of MARKS for its queue."""
     rows = []
     for name, way in _ways(forecast):

@@ -238,7 +238,7 @@ def _before(plan: Migration, matrix: Mapping[str, Feature]) -> list[str]:
     if (declared := applications.table(plan)).rows:
         rows = [tuple(plain(cell) for cell in row) for row in declared.rows]
         parts += [f"{applications.CAPTION}:", table(declared.columns, rows), plain(applications.NOTE)]
-    if kept := plan.having("not", "stays"):
+    if kept := plan.with_verdict("not", "stays"):
         rows = [(code(move.queue.full_name), plain("; ".join(one.what for one in move.reasons))) for move in kept]
         parts += ["These are not moved:", table(("queue", "why"), rows)]
     return parts

@@ -78,7 +78,7 @@ class PlannedUpgrade(Struct, frozen=True):
     def parts(self, where: str = "") -> tuple[Part, ...]:
         """Return the tables as parts of a report, with headings that begin with `where`."""
         *others, last = self.tables()
-        more = upgrade.more_felt(self.plan.prediction)
+        more = upgrade.effects_left_out(self.plan.prediction)
         remarks = tuple(self.remarks()[:-1])
         own = {upgrade.PREDICTED: () if self.own is None else own_times.sentences(self.own, self.within)}
         parts = [Part(where + table.caption, table, own.get(table.caption, ())) for table in (*others, last)]

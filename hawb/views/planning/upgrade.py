@@ -28,7 +28,7 @@ def tables(answer: Answer) -> list[Table]:
     return [
         Table("The plan, node by node", STAGES, stages),
         Table(PREDICTED, ("plan", *MEASURED), [tuple(row) for row in _compared(answer)]),
-        *felt(answer.plan.prediction),
+        *effect_tables(answer.plan.prediction),
     ]
 
 
@@ -57,7 +57,7 @@ def compared(name: str, predicted: Prediction) -> list[str]:
             f"{predicted.skew:,}", f"{predicted.duration_s:,.1f} s"]  # fmt: skip
 
 
-def felt(predicted: Prediction) -> list[Table]:
+def effect_tables(predicted: Prediction) -> list[Table]:
     """Return a table of the queues that a plan affects, in a list; an empty list if there are none."""
     rows: list[tuple[object, ...]] = [
         (shown(one.queue), f"{one.lost:,}", f"{one.lost_confirmed:,}", f"{one.down_s:,.3f} s",
@@ -67,7 +67,7 @@ def felt(predicted: Prediction) -> list[Table]:
     return [Table("Affected queues, the worst first", FELT, rows)] if rows else []
 
 
-def more_felt(predicted: Prediction) -> str:
+def effects_left_out(predicted: Prediction) -> str:
     """Return a sentence with the number of affected queues that are not in the table; "" if all are."""
     more = len(predicted.effects) - MOST_FELT
     return f"And {counted(more, 'more queue')}." if more > 0 else ""
@@ -116,7 +116,7 @@ def stop_extent(stopped: Stopped) -> str:
 def stop_tables(stopped: Stopped) -> list[Table]:
     """Return a full stop and start as tables."""
     rows = [tuple(_stop_row(plan)) for plan in (stopped.plan, *stopped.others)]
-    return [Table(PREDICTED, STOPPED, rows), *felt(stopped.plan.prediction)]
+    return [Table(PREDICTED, STOPPED, rows), *effect_tables(stopped.plan.prediction)]
 
 
 def _stop_row(plan: FullStop) -> list[str]:

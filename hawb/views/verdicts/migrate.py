@@ -19,7 +19,7 @@ def verdict(plan: Migration) -> Verdict:
     Return no if a queue cannot be a quorum queue, unknown if a file is missing that decides it. Only the queues that
     the migration concerns are counted.
     """
-    affected, stay, changed = plan.affected, plan.having("not"), plan.having("ready with changes")
+    affected, stay, changed = plan.affected, plan.with_verdict("not"), plan.with_verdict("ready with changes")
     unknown_facts = [move for move in plan.moved if move.unknown_facts]
     also = _unaffected(plan)
     beside = f"; {', '.join(also)}" if also else ""
@@ -38,7 +38,7 @@ def verdict(plan: Migration) -> Verdict:
     if plan.clashes:
         clashes = counted(len(plan.clashes), "conflict")
         return Verdict("but", f"{clashes} must be resolved first{beside}")
-    if not affected and len(also) == 1 and plan.having("quorum already"):
+    if not affected and len(also) == 1 and plan.with_verdict("quorum already"):
         return Verdict("yes", "every queue is a quorum queue already; nothing to do")
     if not affected:
         return Verdict("yes", f"{', '.join(also)}; nothing to do")
@@ -47,10 +47,10 @@ def verdict(plan: Migration) -> Verdict:
 
 def _unaffected(plan: Migration) -> list[str]:
     """Return clauses about the queues that the migration does not concern, one for each kind."""
-    done = len(plan.having("quorum already"))
+    done = len(plan.with_verdict("quorum already"))
     parts = [f"{done:,} {'is a quorum queue' if done == 1 else 'are quorum queues'} already"] if done else []
     kinds: dict[tuple[str, str], list[Move]] = {}
-    for move in plan.having("stays"):
+    for move in plan.with_verdict("stays"):
         kinds.setdefault(STAY.get(move.queue.type, ("as it is", "as they are")), []).append(move)
     for (one, several), moves in kinds.items():
         parts.append(f"{_names(moves)} stays {one}" if len(moves) == 1 else f"{len(moves):,} stay {several}")
@@ -101,7 +101,7 @@ def todo(plan: Migration, command: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
         asked.append(ToDo(f"Change what {plan.target.release} refuses. {refusals}."))
     if waiting := later(plan):
         asked.append(ToDo(f"Move {_names(waiting)} last: no release before 4.0 accepts them."))
-    if stay := plan.having("not"):
+    if stay := plan.with_verdict("not"):
         asked.append(ToDo(_decide(stay, plan)))
     if plan.moved or (plan.crossing is not None and plan.crossing.refused):
         runbook = "Follow the runbook, which comes with the definitions to import."
