@@ -32,16 +32,16 @@ from hawb.views import style
 from hawb.views.formatting import listing, messages
 from hawb.views.tables import Table
 
-AGREES, CHANCE, RACY, KNOWN, DIFFERS, UNTOLD = (
+AGREES, CHANCE, RACY, KNOWN, DIFFERS, NOT_REPORTED = (
     "agrees", "left to chance", "racy", "known difference", "differs", "not told",
 )  # fmt: skip
-MARKS = {AGREES: "=", CHANCE: "~", RACY: "~", KNOWN: "≠", DIFFERS: "✕", UNTOLD: "·"}
+MARKS = {AGREES: "=", CHANCE: "~", RACY: "~", KNOWN: "≠", DIFFERS: "✕", NOT_REPORTED: "·"}
 """The verdicts, each with its mark.
 
-CHANCE is for what RabbitMQ decides at random or does in no fixed order, as `hawb.conformance.races` lists it; UNTOLD
-for what no broker reports, or not at that step.
+CHANCE is for what RabbitMQ decides at random or does in no fixed order, as `hawb.conformance.races` lists it.
+NOT_REPORTED is for what no broker reports, or not at that step.
 """
-QUIET = {AGREES, UNTOLD}
+QUIET = {AGREES, NOT_REPORTED}
 """Verdicts that are shown faintly."""
 
 BY_ENTRY = ("queues", "ledger", "consumers", "publishers")
@@ -148,7 +148,7 @@ def fields(
 
     def verdict(step: int | None, name: str, model: Any, broker: Any) -> str:
         if broker == ABSENT and not _met(left, step, name):
-            return UNTOLD
+            return NOT_REPORTED
         if _met(left, step, name):
             return DIFFERS
         for found in (field for at, field in differing if at == step and _within(name, field)):
@@ -225,7 +225,7 @@ def _pair(played: Played, known: Uncompared | None, of: str, step: int | None) -
         (field.name.removeprefix(f"{of}."), brief(field.model), brief(field.broker), field.verdict)
         for field in fields(played, known)
         if field.step == step and f"{field.name}.".startswith(f"{of}.")
-        if field.verdict != UNTOLD or brief(field.model) not in (NOTHING, "0")
+        if field.verdict != NOT_REPORTED or brief(field.model) not in (NOTHING, "0")
     ]
     release = played.outcome["broker"]["rabbitmq"]
     return Verdicts(f"{of}, {when}", ("field", "model", f"RabbitMQ {release}", "verdict"), rows)

@@ -47,7 +47,7 @@ TRIED = ("Of test messages, one published at each node whenever something happen
 NOTHING_KEEPS = "none of the single changes that were tried"
 BY_RULES = "by the rules"
 MOST_LINES, MOST_PARTINGS, MOST_CHANGES, MOST_UNREAD = 3, 20, 6, 10
-TOLD = (
+STANDING_ASSUMPTIONS = (
     "Times are in UTC, by the clock of one node. The clocks of the others were adjusted by events that several"
     " nodes logged.",
     "What is certain follows from the story by RabbitMQ's rules, whatever clients did. What is possible depends on"
@@ -92,7 +92,7 @@ def report_of(of: Account) -> Report:
     if incident.comparison is not None:
         parts.append(_compared(of, incident.comparison))
     doubts = incident.reconstructed.doubts if incident.reconstructed is not None else ()
-    assumed = (*TOLD, *(of.names.text(text) for text in doubted(doubts)))
+    assumed = (*STANDING_ASSUMPTIONS, *(of.names.text(text) for text in doubted(doubts)))
     return Report(QUESTION, about(of), verdict(incident, of.names), todo(incident, of.names), tuple(parts), assumed)
 
 

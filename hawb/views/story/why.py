@@ -195,7 +195,7 @@ TAKEN = {
 }
 """The sentence for a message with automatic acknowledgement, by whether a consumer got it."""
 
-UNTOLD = {
+WITHOUT_EVENT = {
     "acknowledged": N_("Message {number} of {queue} was acknowledged."),
     "rejected": N_("Message {number} of {queue} was rejected for good."),
     "purged": N_("Message {number} of {queue} was purged."),
@@ -217,7 +217,7 @@ def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
         template = BY_CONSUMER.get(reason, template)
     words = {"number": whole(number), "queue": shown(queue)}
     if event is None:
-        return _(UNTOLD[reason], **words)
+        return _(WITHOUT_EVENT[reason], **words)
     if not template:
         return _at(event | {"detail": event["detail"] | {"ids": [[number, number]]}}, queue)
     return _(template, t=seconds(event["t"]), consumer=shown(event["detail"].get("consumer")), **words)

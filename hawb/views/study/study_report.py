@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hawb.study.comparisons import LESS, SENSITIVITY, comparisons, is_apart
 from hawb.study.comparisons import MORE as MORE_THAN
 from hawb.study.intervals import LEAST_APART, OBJECTIVE, QUANTILES, trials_for_mean
-from hawb.study.numbers import ORIGINS, PRICE, UNTOLD, Setting
+from hawb.study.numbers import NOT_STATED, ORIGINS, PRICE, Setting
 from hawb.views import bars
 from hawb.views.formatting import counted, left, listing, percent, shown
 from hawb.views.page import report_page
@@ -171,7 +171,7 @@ def origins(title: str, settings: Iterable[Setting]) -> tuple[Part, ...]:
 
     There is one table for measured numbers, one for assumed ones, and one for each other origin.
     """
-    by_origin: dict[str, list[tuple[str, ...]]] = {origin: [] for origin in (*ORIGINS.values(), UNTOLD)}
+    by_origin: dict[str, list[tuple[str, ...]]] = {origin: [] for origin in (*ORIGINS.values(), NOT_STATED)}
     for one in settings:
         by_origin[one.origin].append((shown(one.name), shown(one.value), shown(one.reason)))
     heads = ("number", "value", "why")
