@@ -139,18 +139,18 @@ class Cluster(Verbs):
 
         Example: `print(cluster.yaml())`
         """
-        from hawb.views.display import Said
+        from hawb.views.display import PlainText
 
-        return Said(dump(self.run.scenario))
+        return PlainText(dump(self.run.scenario))
 
     def python(self) -> str:
         """Return the scenario so far as a Python script.
 
         Example: `print(cluster.python())`
         """
-        from hawb.views.display import Said
+        from hawb.views.display import PlainText
 
-        return Said(script(self.run.scenario))
+        return PlainText(script(self.run.scenario))
 
     def html(self) -> str:
         """Return the report of the story so far as a web page that loads nothing else.
@@ -251,10 +251,10 @@ class Cluster(Verbs):
 
         Example: `cluster.why("orders", 1)`
         """
-        from hawb.views.display import Told
+        from hawb.views.display import Sentences
         from hawb.views.story.why import why
 
-        return Told(why(self.outcome, queue, message))
+        return Sentences(why(self.outcome, queue, message))
 
     def what_would_have_kept(self, queue: str, step: int | None = None) -> AlternativesTable:
         """Play the story again under each single change, and return what each would have kept of a queue's messages.
@@ -299,20 +299,20 @@ class Cluster(Verbs):
         Example: `cluster.raft("orders")`
         """
         from hawb.views.cluster import raft
-        from hawb.views.display import Said
+        from hawb.views.display import PlainText
 
         moment = self.run.moment() if at is None else self.run.moment_at(at)
-        return Said(raft.text(moment.state, self.run.settings.names, queue))
+        return PlainText(raft.text(moment.state, self.run.settings.names, queue))
 
     def story(self) -> str:
         """Return the events as sentences, each with its time in seconds.
 
         Example: `print(cluster.story())`
         """
-        from hawb.views.display import Told
+        from hawb.views.display import Sentences
         from hawb.views.story.telling import sentences
 
-        return Told("\n".join(f"{sentence.t:>10.3f} s  {sentence.text}" for sentence in sentences(self.outcome)))
+        return Sentences("\n".join(f"{sentence.t:>10.3f} s  {sentence.text}" for sentence in sentences(self.outcome)))
 
     def __repr__(self) -> str:
         from hawb.views.cluster.queue_table import list_queues

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hawb.rules.promotion import NOBODY, WHEN_SYNCED, candidate, takes_mirrors_down
+from hawb.rules.promotion import NO_NODE, WHEN_SYNCED, candidate, takes_mirrors_down
 
 if TYPE_CHECKING:
     from benchmarks.simpy_model.queue import Queue
@@ -47,7 +47,7 @@ def remove_from_queue(queue: Queue) -> None:
     chosen = candidate(queue.master, queue.mirrors, sorted(alive))
     if chosen == queue.master or (queue.awaits_master and not dead and not queue.dead_gm_members):
         remove_dead_mirrors(queue, dead)
-    elif chosen == NOBODY:
+    elif chosen == NO_NODE:
         leave_dead_in_group(queue, dead)
     else:
         promote(queue, chosen)

@@ -19,7 +19,7 @@ import pika
 
 from hawb.broker.connections import Channel, Connection, Refused
 from hawb.broker.publishing import HEADER, Numbers, Publishing, opened
-from hawb.broker.steady import Clock, SteadyPublisher, beat
+from hawb.broker.steady import Clock, SteadyPublisher, run_at_ticks
 from hawb.broker.stream_reading import read_stream
 from hawb.engine.core import runs
 from hawb.engine.core.naming import join_queue, split_queue
@@ -202,7 +202,7 @@ class Clients:
         connection = await self.connection(publisher.connection, node, split_queue(queue)[0])
         publisher.channel = await opened(await connection.channel(), verb.mode, publisher.on_answer)
         self.publishers[verb.name] = publisher
-        self._steadily(beat(publisher.clock, lambda: publisher.open, publisher.publish))
+        self._steadily(run_at_ticks(publisher.clock, lambda: publisher.open, publisher.publish))
 
     def _steadily(self, beats: Coroutine) -> None:
         """Run a client's ticks as a task of its own."""
@@ -246,7 +246,7 @@ class Clients:
         self.subscribers[verb.consumer] = subscriber
         if verb.rate is not None:
             acknowledge = partial(self._write, subscriber, verdict="ack")
-            self._steadily(beat(Clock(began_s, verb.rate), lambda: channel.open, acknowledge))
+            self._steadily(run_at_ticks(Clock(began_s, verb.rate), lambda: channel.open, acknowledge))
 
     async def _subscriber(self, verb: verbs.Consume, node: str) -> Subscriber:
         """Return a consumer with its channel, not yet subscribed."""

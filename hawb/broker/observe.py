@@ -28,7 +28,7 @@ UNOBSERVED = (
 """The fields that no broker shows."""
 UNSERVED = frozenset({"down", "minority"})
 """The states of a queue from which no client can read."""
-UNTOLD = "untold"
+NOT_REPORTED = "untold"
 """The place of a consumer at a quorum queue without a leader, which alone knows it."""
 DRAIN_S = 120
 
@@ -68,7 +68,7 @@ def glance(drive: Drive) -> dict[str, Any]:
     rows = [row for view in views.values() for row in view.get("queues", ())]
     queues = queues_of(drive, views)
     leaderless = {name for name, queue in queues.items() if queue["state"] == "minority"}
-    places = {name: UNTOLD for name, one in drive.clients.subscribers.items() if one.queue in leaderless}
+    places = {name: NOT_REPORTED for name, one in drive.clients.subscribers.items() if one.queue in leaderless}
     places |= {tag: status for row in rows for tag, status in row["consumers"].items()}
     counting = counted(drive.clients.subscribers.values(), queues)
     gone = drive.clients.declared - queues.keys()
@@ -116,7 +116,7 @@ def publishers_of(drive: Drive) -> dict[str, dict[str, Any]]:
     nodes = drive.cluster.running() if any(publisher.open for publisher in publishers.values()) else ()
     waiting = {name for node in nodes for name in drive.cluster.control.evaluate(f"control:held_back('{node.erlang}')")}
     for name, publisher in sorted(publishers.items()):
-        state = publisher.state(held_back=publisher.connection in waiting, now_s=time.monotonic())
+        state = publisher.state(throttled=publisher.connection in waiting, now_s=time.monotonic())
         told[name] = {"state": state, "published": publisher.published, "confirmed": publisher.confirmed}
         if state == "blocked":
             del told[name]["published"]
@@ -137,7 +137,7 @@ def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]
 def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> dict[str, Any]:
     """Return a consumer or holder.
 
-    `status` is its place at its queue, None if the queue has none, and left out if unknown (`UNTOLD`). Its held
+    `status` is its place at its queue, None if the queue has none, and left out if unknown (`NOT_REPORTED`). Its held
     messages are included if client and queue agree on them (`counting`), and their numbers if all have one.
     """
     active = subscriber.state == "active" and subscriber.subscribed
@@ -146,7 +146,7 @@ def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> d
         # A client without cancel notifications still counts as active. If a client with them got none, its channel
         # tries to consume again from a queue whose master is gone.
         "state": "cancelled" if deaf else subscriber.state,
-        **({} if status == UNTOLD else {"activity_status": status}),
+        **({} if status == NOT_REPORTED else {"activity_status": status}),
         "queue": subscriber.queue,
         "cancel_notified": subscriber.cancel_notified,
     }

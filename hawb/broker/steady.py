@@ -39,7 +39,7 @@ class Clock:
         return self._told - before
 
 
-async def beat(clock: Clock, goes_on: Callable[[], bool], act: Callable[[int], None]) -> None:
+async def run_at_ticks(clock: Clock, goes_on: Callable[[], bool], act: Callable[[int], None]) -> None:
     """Call `act` at a client's ticks, with several at a time if it is late, while `goes_on` is true."""
     loop = asyncio.get_running_loop()
     while goes_on():
@@ -76,8 +76,8 @@ class SteadyPublisher:
         self._heard_s = asyncio.get_running_loop().time()
         self._told(numbers, verdict)
 
-    def state(self, *, held_back: bool, now_s: float) -> str:
-        """Return running, blocked or closed; `held_back` is True if RabbitMQ reports the connection as throttled."""
+    def state(self, *, throttled: bool, now_s: float) -> str:
+        """Return running, blocked or closed; `throttled` is True if RabbitMQ says that it throttles the connection."""
         if not self.open:
             return "closed"
-        return "blocked" if held_back and now_s - self._heard_s > STUCK_S else "running"
+        return "blocked" if throttled and now_s - self._heard_s > STUCK_S else "running"

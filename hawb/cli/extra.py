@@ -32,8 +32,8 @@ class Taken(NamedTuple):
         return command == self.command and (not self.option or (asked is not None and self.value in (None, asked)))
 
     def __str__(self) -> str:
-        told = (f"hawb {self.command}", self.option and f"--{self.option}", self.value)
-        return " ".join(filter(None, told))
+        words = (f"hawb {self.command}", self.option and f"--{self.option}", self.value)
+        return " ".join(filter(None, words))
 
 
 TAKEN = (

@@ -12,11 +12,11 @@ Command = TypeVar("Command", bound=Callable)
 TEXT = "text"
 
 
-def of_formats(*forms: str, json: str | None = None, told: str = "The format of the answer.") -> Callable:
+def of_formats(*forms: str, json: str | None = None, help_text: str = "The format of the answer.") -> Callable:
     """Add `--format`, and `--json` if `json` is given, to a command.
 
     The command is called with the chosen format as `form`, "" without the option. `json` is the help of `--json`,
-    `told` that of `--format`.
+    `help_text` that of `--format`.
     """
 
     def options(command: Command) -> Command:
@@ -26,7 +26,7 @@ def of_formats(*forms: str, json: str | None = None, told: str = "The format of 
 
         if json is not None:
             chosen = click.option("--json", "as_json", is_flag=True, help=f"{json}; short for --format json.")(chosen)
-        return click.option("--format", "form", type=click.Choice(forms), help=told)(chosen)
+        return click.option("--format", "form", type=click.Choice(forms), help=help_text)(chosen)
 
     return options
 

@@ -47,7 +47,7 @@ def moment_asked(context: click.Context, option: click.Parameter, text: str | No
 
 def of_unpacking(command: Callable) -> Callable:
     """Add the options that limit the size of unpacked logs to a command."""
-    for name, accepted, told in (
+    for name, accepted, help_text in (
         (
             "--unpacked-ratio",
             click.FloatRange(min=1),
@@ -60,9 +60,9 @@ def of_unpacking(command: Callable) -> Callable:
         ),
     ):
         default = getattr(UNPACKED, name[2:].replace("-", "_"))
-        command = click.option(name, type=accepted, default=default, show_default=True, metavar="N", help=f"{told}.")(
-            command
-        )
+        command = click.option(
+            name, type=accepted, default=default, show_default=True, metavar="N", help=f"{help_text}."
+        )(command)
     return command
 
 
@@ -160,7 +160,7 @@ def listed(
     from hawb.views.terminal import terminal
 
     reading = read_logs(logs, zone, clients, limits)
-    refuse_strangers(reading, logs)
+    refuse_other_files(reading, logs)
     try:
         reading = asked(since, until, zone, reading).of(reading)
     except SpanRefused as refused:
@@ -181,18 +181,18 @@ def understood(
         found = understand(logs, exports, zone, later=after, since=since, until=until, limits=limits)
     except (ImportRefused, SpanRefused) as refused:
         raise SystemExit(refuse(refused)) from None
-    refuse_strangers(found.reading, logs)
+    refuse_other_files(found.reading, logs)
     return found
 
 
-def refuse_strangers(reading: Reading, logs: Sequence[Path]) -> None:
+def refuse_other_files(reading: Reading, logs: Sequence[Path]) -> None:
     """End with exit status 2 if none of the files is a RabbitMQ log."""
-    from hawb.incident.strangers import refusal
+    from hawb.incident.not_logs import refusal
 
     if not reading.files:
         raise SystemExit(refuse(no_log(logs[0])))
-    if told := refusal(reading):
-        raise SystemExit(refuse(told))
+    if reason := refusal(reading):
+        raise SystemExit(refuse(reason))
 
 
 def answer(found: Incident, page: Path | None, scenario: Path | None, form: str) -> int:
@@ -200,7 +200,7 @@ def answer(found: Incident, page: Path | None, scenario: Path | None, form: str)
     from hawb.scenario.dump import dump
     from hawb.views.incident import incident_report
     from hawb.views.incident.incident_json import plain
-    from hawb.views.terminal import told
+    from hawb.views.terminal import for_terminal
     from hawb.views.verdicts.incident import verdict
 
     account = incident_report.account(found)
@@ -215,5 +215,5 @@ def answer(found: Incident, page: Path | None, scenario: Path | None, form: str)
         if str(scenario) == "-":
             return 0
     click.echo(json.dumps(plain(account), sort_keys=True) if form == "json"
-               else told(incident_report.report_of(account)))  # fmt: skip
+               else for_terminal(incident_report.report_of(account)))  # fmt: skip
     return verdict(found, account.names).exit_status

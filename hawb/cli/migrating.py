@@ -49,18 +49,18 @@ def migrate(
     Exit status: 0, every queue that has to move can be moved; 1, at least one cannot; 2, the input is refused; 3,
     cannot tell: the files lack a fact that decides it.
     """
-    from hawb.planning.crossing import UNTOLD, crossed
+    from hawb.planning.crossing import RELEASE_UNKNOWN, crossed
     from hawb.rules.upgrade_road import NoRoad
     from hawb.views.planning import migration as view
-    from hawb.views.terminal import told
+    from hawb.views.terminal import for_terminal
 
     inventory, routing = cluster(files, known_release("--from", runs))
     try:
         planned = crossed(inventory, to, features(), routing, stops(via))
     except NoRoad as refused:
         raise SystemExit(refuse(refused)) from None
-    if UNTOLD in planned.notes:
-        tell_notes([UNTOLD])
+    if RELEASE_UNKNOWN in planned.notes:
+        tell_notes([RELEASE_UNKNOWN])
     if plan is not None:
         write_plan(plan, planned)
     if page is not None:
@@ -68,7 +68,7 @@ def migrate(
 
         write_page(page, migration_files.page(planned, files))
     report = view.report_of(planned, files)
-    click.echo(json.dumps(view.plain(planned), indent=1) if as_json else told(report))
+    click.echo(json.dumps(view.plain(planned), indent=1) if as_json else for_terminal(report))
     raise SystemExit(report.verdict.exit_status)
 
 
@@ -149,7 +149,7 @@ def replicas(
     from hawb.study.numbers import lay_over
     from hawb.study.replicas import MOST, TYPES, study, what_if
     from hawb.views.study import replica_costs as view
-    from hawb.views.terminal import told
+    from hawb.views.terminal import for_terminal
     from hawb.views.verdicts.replicas import verdict
 
     inventory, scenario, live = standing(files, notes=as_json)
@@ -169,7 +169,7 @@ def replicas(
         from hawb.views.study import replica_page
 
         write_page(page, replica_page.page(found))
-    click.echo(json.dumps(view.plain(found), indent=1) if as_json else told(view.report_of(found)))
+    click.echo(json.dumps(view.plain(found), indent=1) if as_json else for_terminal(view.report_of(found)))
     raise SystemExit(verdict(found).exit_status)
 
 

@@ -38,10 +38,10 @@ KEYS: tuple[tuple[set[str], str, str], ...] = (
 
 def instead(refused: ScenarioRefused, file: Path) -> ScenarioRefused:
     """Return a refusal that says what the file is, if hawb knows it; else `refused`."""
-    told = None if refused.step is not None else _recognised(file)
-    if told is None:
+    recognised = None if refused.step is not None else _recognised(file)
+    if recognised is None:
         return refused
-    what, hint = told
+    what, hint = recognised
     return ScenarioRefused(f"this is {what}, not a scenario", hint=hint, file=refused.file)
 
 

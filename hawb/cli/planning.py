@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 @click.option("--node", metavar="NAME", help="Answer for this node only.")
 @of_pages
 @of_formats("text", "line", "json", "prometheus", json="Print the forecasts as JSON",
-            told="line: one line for each node, the default with --live and --node. prometheus: gauges.")  # fmt: skip
+            help_text="line: one line for each node, the default with --live and --node. prometheus: gauges."
+            )  # fmt: skip
 def safe(files: tuple[str, ...], live: str | None, node: str | None, page: Path | None, form: str) -> None:
     """Say whether a node can be stopped without harm.
 
@@ -83,7 +84,7 @@ def answer_safe(
 ) -> None:
     """Write the page, if one is asked for, and print the answer in its format."""
     from hawb.views.planning import forecast_page
-    from hawb.views.terminal import told
+    from hawb.views.terminal import for_terminal
     from hawb.views.verdicts import safe as safe_verdict
 
     if page is not None:
@@ -100,7 +101,7 @@ def answer_safe(
     elif form == "line":
         click.echo(safe_verdict.lines(found))
     else:
-        click.echo(told(forecast_page.report_of(title, found, notes, files, node)))
+        click.echo(for_terminal(forecast_page.report_of(title, found, notes, files, node)))
 
 
 def no_such_node(where: str, node: str, played: Run) -> str:
@@ -177,7 +178,7 @@ def explore(
     if as_json:
         click.echo(json.dumps(view.plain_answer(asked, answer)))
     else:
-        click.echo(view.told(asked, answer, scenario is None, *terminal(), files))
+        click.echo(view.answer_text(asked, answer, scenario is None, *terminal(), files))
     raise SystemExit(view.verdict(asked, answer).exit_status)
 
 
@@ -200,16 +201,16 @@ def watched(
 
     Show progress on standard error: in a terminal continuously, else every `TELL_EVERY_S`.
     """
-    began, told_s, progress = time.monotonic(), 0.0, None
+    began, told_at_s, progress = time.monotonic(), 0.0, None
     terminal = sys.stderr.isatty()
     with contextlib.suppress(KeyboardInterrupt, Stopped):
         for progress in search:
             elapsed_s = time.monotonic() - began
             if terminal:
                 click.echo(f"\r\x1b[K{rate(progress, elapsed_s)}", nl=False, err=True)
-            elif elapsed_s - told_s >= TELL_EVERY_S:
+            elif elapsed_s - told_at_s >= TELL_EVERY_S:
                 click.echo(rate(progress, elapsed_s), err=True)
-                told_s = elapsed_s
+                told_at_s = elapsed_s
             if (states is not None and progress.states >= states) or (seconds is not None and elapsed_s >= seconds):
                 break
     if terminal:
@@ -223,7 +224,7 @@ def watched(
 @click.argument("files", nargs=-1, required=True)
 @of_pages
 @of_formats("text", "json", *CI_FORMS, json="Print a JSON array with one object for each cluster",
-            told="sarif, junit: for CI systems that show findings beside the lines of a file.")  # fmt: skip
+            help_text="sarif, junit: for CI systems that show findings beside the lines of a file.")  # fmt: skip
 @click.option("--network-mb-s", type=click.FloatRange(min=0.001), metavar="RATE",
               help="The bandwidth of a link in megabytes per second.  [default: the scenario's, or 100]")  # fmt: skip
 def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: float | None) -> None:
@@ -241,7 +242,7 @@ def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: flo
     from hawb.planning.lint import lint as look
     from hawb.views.planning import findings
     from hawb.views.report import EXIT_STATUSES, worst
-    from hawb.views.terminal import told
+    from hawb.views.terminal import for_terminal
 
     try:
         clusters = dict(inventories(files, network_mb_s))
@@ -258,7 +259,7 @@ def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: flo
         tell_notes([note for cluster in clusters.values() for note in cluster.notes])
         click.echo(as_json(reports) if form == "json" else lint_for_ci(files, reports, form))
     else:
-        click.echo("\n\n".join(map(told, answers)))
+        click.echo("\n\n".join(map(for_terminal, answers)))
     raise SystemExit(EXIT_STATUSES[worst([one.verdict.answer for one in answers])])
 
 
@@ -278,11 +279,12 @@ def lint_for_ci(files: Sequence[str], reports: Mapping[str, Report], form: str) 
 
     exports = [file for file in files if not is_scenario(file)]
     found = {
-        name: issues(name, told, places([name] if is_scenario(name) else exports)) for name, told in reports.items()
+        name: issues(name, report, places([name] if is_scenario(name) else exports))
+        for name, report in reports.items()
     }
     if form == "sarif":
-        return sarif(RULES, [issue for told in found.values() for issue in told])
-    return junit([suite(name, told) for name, told in found.items()])
+        return sarif(RULES, [issue for found_issues in found.values() for issue in found_issues])
+    return junit([suite(name, found_issues) for name, found_issues in found.items()])
 
 
 def inventories(files: tuple[str, ...], network_mb_s: float | None) -> Iterator[tuple[str, Inventory]]:

@@ -67,7 +67,7 @@ def rates(
     from hawb.scenario.dump import dump
     from hawb.views.incident import rates_report as view
     from hawb.views.incident.times import between
-    from hawb.views.terminal import told
+    from hawb.views.terminal import for_terminal
 
     try:
         note_pipes(logs)
@@ -98,7 +98,7 @@ def rates(
     if form == "json":
         click.echo(json.dumps(view.plain(found, fleet, own), sort_keys=True))
     elif numbers is None or str(numbers) != STDIN:
-        click.echo(told(answer))
+        click.echo(for_terminal(answer))
 
 
 def study_file() -> str:

@@ -22,8 +22,8 @@ def known_release(option: str, given: str | None) -> str | None:
         return given
     from hawb.exports.untrusted import released
 
-    told = repr(given) if option.startswith("--") else released(given)
-    raise SystemExit(refuse(f"{option}: {told}: not a known release; accepted: releases of {', '.join(RELEASES)}"))
+    named = repr(given) if option.startswith("--") else released(given)
+    raise SystemExit(refuse(f"{option}: {named}: not a known release; accepted: releases of {', '.join(RELEASES)}"))
 
 
 def stops(given: str | None) -> tuple[str, ...] | None:
@@ -57,9 +57,9 @@ def release_of(files: Sequence[str], given: str | None) -> str:
     if known_release("--from", given) is not None:
         return str(given)
     try:
-        told = of_files(files).release
+        release = of_files(files).release
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    if told is None:
+    if release is None:
         raise SystemExit(refuse("--to: no file says which release runs; name it with --from"))
-    return known_release("the release that the files tell", told) or told
+    return known_release("the release that the files tell", release) or release

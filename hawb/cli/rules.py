@@ -19,13 +19,13 @@ def rule(words: tuple[str, ...]) -> None:
     it, and what real clusters did in them. If several match, list them. If none has all WORDS, list the nearest.
     """
     from hawb.lessons.behaviours import all_behaviours, found, nearest
-    from hawb.lessons.rule_sources import rule as told
+    from hawb.lessons.rule_sources import rule as rule_of
     from hawb.lessons.rule_sources import rule_text
 
     asked = " ".join(words)
     behaviours = [each for each in all_behaviours() if each.name == asked] or found(asked)
     if len(behaviours) == 1:
-        click.echo(f"{behaviours[0].asked}\n\n{rule_text(told(behaviours[0].function))}")
+        click.echo(f"{behaviours[0].asked}\n\n{rule_text(rule_of(behaviours[0].function))}")
         return
     near = nearest(asked)
     if not near:

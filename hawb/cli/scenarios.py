@@ -50,10 +50,10 @@ def run(file: Path, page: Path | None, as_json: bool, on: str, broker: str | Non
         raise click.UsageError("--broker needs --on broker")
     scenario, played = play(file)
     with languages.language(language):
-        tell(scenario, played, page, as_json)
+        answer(scenario, played, page, as_json)
 
 
-def tell(scenario: Scenario, played: Run, page: Path | None, as_json: bool) -> None:
+def answer(scenario: Scenario, played: Run, page: Path | None, as_json: bool) -> None:
     """Print the outcome of a scenario, and write its page if one is asked for."""
     from hawb.scenario.outcome import outcome, outcome_json
 
@@ -63,23 +63,23 @@ def tell(scenario: Scenario, played: Run, page: Path | None, as_json: bool) -> N
             return
     from hawb.planning.advised import advised
 
-    told = outcome(played)
-    advice = advised(played, told)
+    played_outcome = outcome(played)
+    advice = advised(played, played_outcome)
     if page is not None:
         from hawb.scenario.dump import dump
         from hawb.views.story import report
 
-        write_page(page, report.page(told, dump(scenario), advice))
+        write_page(page, report.page(played_outcome, dump(scenario), advice))
     if not as_json:
         from hawb.views.story import run_report
         from hawb.views.terminal import terminal
 
-        click.echo(run_report.report(told, *terminal(), advice))
+        click.echo(run_report.report(played_outcome, *terminal(), advice))
 
 
 @click.command()
 @click.argument("files", type=Source(), nargs=-1, required=True)
-@of_formats("text", *CI_FORMS, told="sarif, junit: for CI systems that show findings beside the lines of a file.")
+@of_formats("text", *CI_FORMS, help_text="sarif, junit: for CI systems that show findings beside the lines of a file.")
 def check(files: tuple[Path, ...], form: str) -> None:
     """Compare the outcomes of scenario FILES with what they expect.
 

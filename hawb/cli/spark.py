@@ -103,7 +103,7 @@ ROWS_PER_FILE = 1_000_000
 @click.argument("paths", type=Source(), nargs=-1, required=True)
 @of_pages
 @click.option("--tables", type=Tables(Kind.NEW_FOLDER), help="Write the tables into this new folder.")
-@of_formats("text", "json", "prometheus", json="Print the summary as one JSON object", told="prometheus: gauges.")
+@of_formats("text", "json", "prometheus", json="Print the summary as one JSON object", help_text="prometheus: gauges.")
 @on_spark
 def audit(
     paths: tuple[Path, ...], page: Path | None, tables: Path | None, form: str, master: str,
@@ -132,7 +132,7 @@ def audit(
         from hawb.study import audit as room
         from hawb.study.failures import SparkFailed
         from hawb.views.study import audit as view
-        from hawb.views.terminal import told
+        from hawb.views.terminal import for_terminal
 
         folder = tables or Path(aside, "audit")
         try:
@@ -148,7 +148,8 @@ def audit(
 
         click.echo(exposition(gauges(summary)).encode(), nl=False)
     else:
-        click.echo(json.dumps(view.plain(summary), indent=1) if form == "json" else told(view.report_of(summary)))
+        as_json = form == "json"
+        click.echo(json.dumps(view.plain(summary), indent=1) if as_json else for_terminal(view.report_of(summary)))
     raise SystemExit(0 if summary.clusters else 2)
 
 
@@ -222,7 +223,7 @@ def study(
     from hawb.study.sensitivity import check_path
     from hawb.study.trial_rows import slow
     from hawb.views.study import study_report as view
-    from hawb.views.terminal import told
+    from hawb.views.terminal import for_terminal
 
     asked, own, at_draws = asked_with(file, numbers)
     if baseline is None:
@@ -261,7 +262,7 @@ def study(
                            view.defaults(asked))  # fmt: skip
     if page is not None:
         write_page(page, view.page(found, rows))
-    click.echo(json.dumps(rows, indent=1) if as_json else told(found))
+    click.echo(json.dumps(rows, indent=1) if as_json else for_terminal(found))
 
 
 def by_engine(one: Slow, trials: int) -> str:
@@ -291,8 +292,8 @@ def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None,
         return given, None, None
     asked, own = lay_over(given, numbers)
     if names := left_out(asked, own):
-        told = f"{numbers}: not used, because no environment of the study has it: {', '.join(names)}"
-        click.echo(shown(told), err=True)
+        unused = f"{numbers}: not used, because no environment of the study has it: {', '.join(names)}"
+        click.echo(shown(unused), err=True)
     return asked, own, drawn(given, own) if own.draws else None
 
 

@@ -83,7 +83,7 @@ def upgrade(
     from hawb.rules.profiles import PROFILES
     from hawb.scenario.run import Run
     from hawb.views.planning.planned_upgrade import unplanned
-    from hawb.views.terminal import told
+    from hawb.views.terminal import for_terminal
 
     measures = _listed("--objective", objective, MEASURES)
     if gantt is not None and gantt.suffix not in FORMATS:
@@ -103,7 +103,7 @@ def upgrade(
             from hawb.views.page import report_page
 
             write_page(page, report_page(answered))
-        click.echo(told(answered), err=as_json)
+        click.echo(for_terminal(answered), err=as_json)
         raise SystemExit(answered.verdict.exit_status)
     run = Run.of(scenario if own is None else own.times.over(scenario))
     task = task_of(run, drain=drain, **({} if away is None else {"away_s": away}))
@@ -125,7 +125,7 @@ def upgrade(
     if as_json:
         click.echo(json.dumps(answer.plain(), sort_keys=True))
     elif str(runbook) != STDIN:
-        click.echo(told(answer.report()))
+        click.echo(for_terminal(answer.report()))
     raise SystemExit(answer.verdict().exit_status)
 
 
@@ -168,12 +168,12 @@ def _along(
 
 
 def _progress(task: Task) -> OnLevel:
-    def told(nodes: int, plans: int, tried: int) -> None:
+    def show(nodes: int, plans: int, tried: int) -> None:
         if sys.stderr.isatty():
             line = f"{nodes} of {len(task.nodes)} nodes: {plans:,} plans, {tried:,} turns played"
             click.echo(f"\r\x1b[K{line}", nl=nodes == len(task.nodes), err=True)
 
-    return told
+    return show
 
 
 def _rolling(

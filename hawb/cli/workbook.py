@@ -81,10 +81,10 @@ def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
     """
     from hawb.lessons.translated import editions
 
-    told = editions(language)
+    translated = editions(language)
     os.environ[VARIABLE] = language  # for the kernels' lab
-    bring(folder, told)
-    serve(folder, folder / next(iter(told), LESSONS), port, no_browser)
+    bring(folder, translated)
+    serve(folder, folder / next(iter(translated), LESSONS), port, no_browser)
 
 
 def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
@@ -100,8 +100,8 @@ def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
     trust(file for file in written if file.suffix == ".ipynb")
     click.echo(f"notebooks and data are in {shown(folder)}", err=True)
     if kept:
-        told = f"you have changed these files, so they were kept (delete a file to get a new copy): {', '.join(kept)}"
-        click.echo(shown(told), err=True)
+        note = f"you have changed these files, so they were kept (delete a file to get a new copy): {', '.join(kept)}"
+        click.echo(shown(note), err=True)
 
 
 @contextmanager
@@ -119,8 +119,8 @@ def serve(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
     from jupyterlab.labapp import main
 
     where = notebook.relative_to(folder).as_posix()
-    told = [f"--ServerApp.root_dir={folder.resolve()}", f"--LabApp.default_url=/doc/tree/{where}"]
-    main([*_on_loopback(port, no_browser), *told])
+    options = [f"--ServerApp.root_dir={folder.resolve()}", f"--LabApp.default_url=/doc/tree/{where}"]
+    main([*_on_loopback(port, no_browser), *options])
 
 
 def serve_app(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
@@ -130,8 +130,8 @@ def serve_app(folder: Path, notebook: Path, port: int, no_browser: bool) -> None
 
     settings = folder.resolve() / "notebooks"
     opens = "False" if no_browser else "True"
-    told = [f"--port={port}", f"--Voila.config_file_paths={settings}", f"--Voila.open_browser={opens}"]
-    main([str(notebook.resolve()), "--template=hawb", *told])
+    options = [f"--port={port}", f"--Voila.config_file_paths={settings}", f"--Voila.open_browser={opens}"]
+    main([str(notebook.resolve()), "--template=hawb", *options])
 
 
 def _on_loopback(port: int, no_browser: bool) -> Sequence[str]:

@@ -154,8 +154,8 @@ class Definitions:
 
     `nodes` and `settings` come from resources of Kubernetes' operators: the nodes all run, and `settings` has the
     settings of a scenario's cluster. `settings_left` has the settings that the resources have and a scenario cannot
-    hold. `queues_told` and `policies_told` are False if the export lacks these sections. `queues_told` is also False
-    for resources without a Queue, as applications declare the queues then.
+    contain. `queues_listed` and `policies_listed` are False if the export lacks these sections. `queues_listed` is also
+    False for resources without a Queue, as applications declare the queues then.
     """
 
     release: str | None = None
@@ -169,8 +169,8 @@ class Definitions:
     settings_left: set[str] = field(default_factory=set)
     exchanges: list[Exchange] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
-    queues_told: bool = True
-    policies_told: bool = True
+    queues_listed: bool = True
+    policies_listed: bool = True
 
 
 def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
@@ -208,8 +208,8 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
         settings_left=manifest.settings_left,
         exchanges=export.exchanges,
         bindings=export.bindings,
-        queues_told=bool(export.queues) or ("queues" in sections and not manifest.export),
-        policies_told="policies" in sections or "parameters" in sections,
+        queues_listed=bool(export.queues) or ("queues" in sections and not manifest.export),
+        policies_listed="policies" in sections or "parameters" in sections,
     )
 
 

@@ -27,10 +27,10 @@ _DECLARED = {"type": "classic", "durable": True, "auto_delete": False, "argument
 _DEFAULTS = _DECLARED | {"unacknowledged": 0, "mirrors": [], "synchronised_mirrors": []}
 
 _UNPLACED = "the files do not say where they are: placed as newly declared"
-_MIRRORS_UNTOLD = "the files do not list mirrors: imported without mirrors"
-_SYNCHRONISED_UNTOLD = "the files do not say which mirrors are synchronised: imported as unsynchronised"
-_ONLINE_UNTOLD = "the files do not say which members are online: imported as online if their node runs"
-_UNACKNOWLEDGED_UNTOLD = "the files do not say how many messages are unacknowledged: all are imported as ready"
+_MIRRORS_UNKNOWN = "the files do not list mirrors: imported without mirrors"
+_SYNCHRONISED_UNKNOWN = "the files do not say which mirrors are synchronised: imported as unsynchronised"
+_ONLINE_UNKNOWN = "the files do not say which members are online: imported as online if their node runs"
+_UNACKNOWLEDGED_UNKNOWN = "the files do not say how many messages are unacknowledged: all are imported as ready"
 _OUT_OF_USE = {"down", "crashed", "stopped", "minority", "noproc", "terminated"}
 """The states of queues that no client can use."""
 
@@ -74,10 +74,10 @@ class QueueEntries:
 
         These facts decide the outcome. Queues that are unusable already are left out.
         """
-        needed = (UNLISTED, UNCOUNTED, _UNPLACED, _SYNCHRONISED_UNTOLD, _ONLINE_UNTOLD, *self.odd_states)
+        needed = (UNLISTED, UNCOUNTED, _UNPLACED, _SYNCHRONISED_UNKNOWN, _ONLINE_UNKNOWN, *self.odd_states)
         names = {name for oddity in needed for name in self.met.get(oddity, ())}
         if any("ha-mode" in policy["definition"] for policy in self.defined.policies.values()):
-            names |= {*self.met.get(_MIRRORS_UNTOLD, ())}
+            names |= {*self.met.get(_MIRRORS_UNKNOWN, ())}
         return tuple(sorted(names - self.listed_down().keys()))
 
     def complete(self) -> bool:
@@ -156,7 +156,7 @@ class QueueEntries:
         if unacknowledged is None:
             unacknowledged = 0
             if total:
-                self.met[_UNACKNOWLEDGED_UNTOLD].append(name)
+                self.met[_UNACKNOWLEDGED_UNKNOWN].append(name)
         if unacknowledged > total or total > _MOST_MESSAGES or facts.messages not in (None, total):
             self.met["counts of messages contradict each other: ready and unacknowledged are used"].append(name)
             total = min(max(total, unacknowledged), _MOST_MESSAGES)
@@ -173,14 +173,14 @@ class QueueEntries:
             self.met[_UNPLACED].append(name)
             return {}
         if facts.mirrors is None and self.profile.mirroring:
-            self.met[_MIRRORS_UNTOLD].append(name)
+            self.met[_MIRRORS_UNKNOWN].append(name)
         listed = facts.mirrors or []
         mirrors = [node for node in listed if node != facts.node]
         synchronised = [node for node in facts.synchronised or () if node in mirrors]
         if len(mirrors) < len(listed) or len(synchronised) < len(facts.synchronised or ()):
             self.met["mirrors contradict each other: those that agree are imported"].append(name)
         if mirrors and facts.synchronised is None:
-            self.met[_SYNCHRONISED_UNTOLD].append(name)
+            self.met[_SYNCHRONISED_UNKNOWN].append(name)
         place = {"master": facts.node, "mirrors": mirrors, "synchronised_mirrors": synchronised}
         if facts.recoverable:
             place["recoverable_mirrors"] = facts.recoverable
@@ -194,7 +194,7 @@ class QueueEntries:
             return {}
         place: dict[str, Any] = {"members": facts.members}
         if facts.online is None:
-            self.met[_ONLINE_UNTOLD].append(name)
+            self.met[_ONLINE_UNKNOWN].append(name)
         if stopped := facts.stopped(self.told.nodes):
             place["stopped_members"] = stopped
         leader = facts.leader or facts.node

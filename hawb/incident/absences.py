@@ -26,7 +26,7 @@ SILENCE = "net_tick_timeout"
 """Erlang's reason for a connection over which nothing came for net_ticktime: a node lost its power or its network."""
 SILENT_US = 1_000_000
 """Maximum time between Erlang's message about a silent node and RabbitMQ's."""
-LIVES = ("node_starting", "node_stopping")
+STARTS_AND_STOPS = ("node_starting", "node_stopping")
 """Kinds of events with which a node begins to run, and begins to stop."""
 STARTING = "starting_partitioned_network"
 """Mnesia's reason when a node boots."""
@@ -81,7 +81,7 @@ def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absen
     about: dict[tuple[str, str], list[Event]] = defaultdict(list)
     starts_and_stops: dict[str, list[Event]] = defaultdict(list)
     for event in events:
-        if event.kind in LIVES:
+        if event.kind in STARTS_AND_STOPS:
             starts_and_stops[event.node].append(event)
         elif event.peer and event.peer != event.node:
             about[event.node, event.peer].append(event)
@@ -147,14 +147,14 @@ def _met_apart(event: Event) -> bool:
 
 
 def found_apart(
-    told: Iterable[tuple[int, Event]], known: Sequence[Absence], within_us: int
+    messages: Iterable[tuple[int, Event]], known: Sequence[Absence], within_us: int
 ) -> Iterator[list[tuple[int, Event]]]:  # fmt: skip
     """Yield groups of messages about partitions for which no log has the absence, with their times and in order.
 
     The logs begin later, or are incomplete. Messages `within_us` microseconds of each other belong to one partition.
     """
     together: list[tuple[int, Event]] = []
-    for at_us, event in told:
+    for at_us, event in messages:
         ends = {event.node, event.peer}
         noticed = any({one.seer, one.peer} == ends and one.from_us <= at_us for one in known)
         if event.peer == event.node or event.reason == STARTING or noticed:

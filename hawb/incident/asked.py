@@ -31,11 +31,11 @@ ACCEPTED = (
     "a day (2026-11-27), a time (2026-11-27 08:55:23; with Z or +01:00, if it has a zone) or a time of day (08:55)"
 )
 DAYS = 3
-"""Among so many days, the first of which may begin late, a time of day is there twice: it tells nothing then."""
+"""Number of days, the first of which may begin late, in which a time of day occurs twice and is ambiguous."""
 
 
 class SpanRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """A span that logs do not tell of, or a moment that may be several; its text says which option and why."""
+    """A span outside of the logs, or an ambiguous time; its text says which option and why."""
 
 
 class When(Struct, frozen=True):

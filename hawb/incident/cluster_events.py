@@ -1,8 +1,8 @@
-"""A cluster's story in order: what several nodes' messages about one thing come to.
+"""Derive the events of a cluster, in order, from the log events of its nodes.
 
-What follows from several messages is put together here: when each node ran (`hawb.incident.node_runs`), partitions
-(`hawb.incident.absences`), synchronisations, elections, and membership, of which a release may tell no more than that a
-member's files are deleted. Everything else is a line of `SAID`.
+Events that follow from several messages are derived here: starts and stops of nodes (`hawb.incident.node_runs`),
+partitions (`hawb.incident.absences`), synchronisations, elections, and changes of members, for which some releases only
+log that a member's files are deleted. Every other event is a row of `SAID`.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ ALSO = {"mirrors_stopped": "master_down"}
 """Kinds that match another event, too: a master that is shut down logs that it stops its mirrors even if it has none
 (`rabbit_mirror_queue_master:terminate`)."""
 UNCHANGED = "only seen", "node_revived"
-"""Logged without a change: the node booted out of maintenance mode and is then told to leave it."""
+"""Logged without a change: the node booted out of maintenance mode, and is then ordered to leave it."""
 COMPARED = frozenset(kind for kind, _ in OF_EVENTS.values())
 PLAYED = {"node_gone": "node_killed"}
 """Kinds that are played as another kind: the end of a node without a log has no known cause."""

@@ -1,6 +1,6 @@
 """Find and open log files, and read a node's name from a file name.
 
-The files come from strangers: a file that cannot be read is reported with the reason, and a truncated compressed file
+The files are untrusted: a file that cannot be read is reported with the reason, and a truncated compressed file
 yields what it holds. So does a file that unpacks to more than its `Limits`: a few megabytes may hold a terabyte, and a
 folder many of them.
 """

@@ -1,7 +1,7 @@
 """Play a reconstructed scenario so that random choices come out as in the logs.
 
-Which nodes autoheal restarts depends on the links that its leader knows of when it decides, so a scenario may be told
-in two ways: by the rules, where the leader knows all links, or with the restarts that were seen. The closer one is
+Which nodes autoheal restarts depends on the links that its leader knows of when it decides, so there are two candidates
+for a scenario: by the rules, where the leader knows all links, or with the restarts that were seen. The closer one is
 taken.
 
 Election results are random: members that lack a leader become candidates at random times, and a member whose node comes
@@ -27,7 +27,7 @@ from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.compared import BY_CHANCE, Comparison, Pair, about, compared, is_followed, is_handover
 from hawb.incident.depths import deepened
 from hawb.incident.doubts import Doubt
-from hawb.incident.policies import otherwise, shows, supposed
+from hawb.incident.policies import guessed_policies, has_unexpected_mirrors, with_other_definitions
 from hawb.incident.reconstruction import Reconstruction
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
@@ -56,7 +56,7 @@ class Played(NamedTuple):
 
 
 def closest(candidates: Sequence[Reconstruction], found: Sequence[ClusterEvent]) -> Played | None:
-    """Return the way to tell the scenario that comes closest to the logs, the first of equals; None if there is none.
+    """Return the candidate that comes closest to the logs when played, the first of equals; None if there is none.
 
     Raise ScenarioRefused if one cannot be played.
     """
@@ -108,11 +108,11 @@ def _worked_out(played: Played, found: Sequence[ClusterEvent]) -> Played:
 
     Each is judged by what was seen until the next one.
     """
-    places = [*supposed(played.reconstructed)]
+    places = [*guessed_policies(played.reconstructed)]
     for place, following in zip_longest(places, places[1:]):
         until_us = inf if following is None else played.reconstructed.sources[following][0].at_us
-        if shows(played.comparison, played.reconstructed.sources[place][0]):
-            others = (_played(candidate, found) for candidate in otherwise(played.reconstructed, place))
+        if has_unexpected_mirrors(played.comparison, played.reconstructed.sources[place][0]):
+            others = (_played(candidate, found) for candidate in with_other_definitions(played.reconstructed, place))
             played = min(chain([played], others), key=partial(_misses, until_us=until_us))
     return played
 

@@ -151,9 +151,9 @@ class _Cluster:
             self.say(node, at_us + SECOND_US, "Successfully stopped RabbitMQ and its dependencies",
                      "Halting Erlang VM with the following applications:")  # fmt: skip
         late, why = (TICKTIME_US, SILENCE) if kind == histories.POWER_OFF else (1000, "connection_closed")
-        self.then(at_us + late, self.miss, node, why)
+        self.then(at_us + late, self.notice_down, node, why)
 
-    def miss(self, at_us: int, node: int, why: str) -> None:
+    def notice_down(self, at_us: int, node: int, why: str) -> None:
         """Have the other nodes log that a node is down."""
         if not self.runs[node]:
             for seer in self.seers(node):

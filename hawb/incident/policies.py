@@ -29,7 +29,7 @@ PROMOTES = ("ha-promote-on-shutdown", "ha-promote-on-failure")
 Definition = dict[str, Any]
 
 
-def supposed(reconstructed: Reconstruction) -> Iterator[int]:
+def guessed_policies(reconstructed: Reconstruction) -> Iterator[int]:
     """Yield the places of steps that set a policy whose definition no export holds."""
     moments = {(doubt.name, doubt.from_us) for doubt in reconstructed.doubts if doubt.kind in (AS_EXPORTED, WORKED_OUT)}
     for place, source in enumerate(reconstructed.sources):
@@ -39,12 +39,12 @@ def supposed(reconstructed: Reconstruction) -> Iterator[int]:
             yield place
 
 
-def shows(comparison: Comparison, since: ClusterEvent) -> bool:
+def has_unexpected_mirrors(comparison: Comparison, since: ClusterEvent) -> bool:
     """Return True if mirrors came, went or were promoted unexpectedly after a policy was set."""
     return any(pair.kind in SHOWN and pair.at_us >= since.at_us for pair in comparison.apart)
 
 
-def otherwise(reconstructed: Reconstruction, place: int) -> Iterator[Reconstruction]:
+def with_other_definitions(reconstructed: Reconstruction, place: int) -> Iterator[Reconstruction]:
     """Yield the scenario with other definitions for the policy that a step sets.
 
     These are the known ones of its name, and other numbers of mirrors, each with both answers about promotion of
@@ -54,10 +54,10 @@ def otherwise(reconstructed: Reconstruction, place: int) -> Iterator[Reconstruct
         bare = {key: value for key, value in definition.items() if key != "ha-params"}
         for mirrored in (definition, *(bare | mode for mode in _modes(len(reconstructed.scenario.cluster.nodes)))):
             for answers in product(*(((key, "when-synced"), (key, "always")) for key in PROMOTES)):
-                yield saying(reconstructed, place, mirrored | dict(answers))
+                yield with_definition(reconstructed, place, mirrored | dict(answers))
 
 
-def saying(reconstructed: Reconstruction, place: int, definition: Definition) -> Reconstruction:
+def with_definition(reconstructed: Reconstruction, place: int, definition: Definition) -> Reconstruction:
     """Return the scenario with a definition for the policy that a step sets."""
     steps = list(reconstructed.scenario.steps)
     policy = _set(reconstructed, place)

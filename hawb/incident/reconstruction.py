@@ -18,13 +18,13 @@ from hawb.incident.before import Before, Exports, Given, fits, is_after, older, 
 from hawb.incident.clocks import settled_us
 from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.doubts import Doubt
-from hawb.incident.later import doubts as told_doubts
+from hawb.incident.later import doubts as later_doubts
 from hawb.incident.later import later_steps
 from hawb.incident.node_runs import NodeRun, is_booting
 from hawb.incident.reading import Reading
 from hawb.incident.step_context import StepContext, TimedStep
 from hawb.incident.steps import STEPS
-from hawb.incident.unsaid_members import told_by_members
+from hawb.incident.unlogged_members import with_unlogged_members
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Scenario, Step
@@ -75,8 +75,8 @@ def reconstruct(
 ) -> Reconstruction | None:
     """Return the scenario of events and exports, or of a time span; None if nothing happened.
 
-    A scenario begins after an earlier listing was made, unless a span is given. With `healed`, what autoheal did is
-    told as it was seen. Raise ScenarioRefused if no scenario can hold it.
+    A scenario begins after an earlier listing was made, unless a span is given. With `healed`, the restarts that
+    autoheal caused are steps, as the logs have them. Raise ScenarioRefused if no scenario can contain the events.
     """
     later = given.later
     context = StepContext(found, node_runs, given.exports.document, later.document if later else None, healed)
@@ -88,7 +88,7 @@ def reconstruct(
     ends_us = _ends_us(reading, asked)
     before = stood(found, node_runs, given.exports, begins_us, listed.after, listed.outdated)
     seen = ((settled_us(event, reading.clocks), event) for event in reading.events if event.kind == "leader_seen")
-    before, joined = told_by_members(before, found, seen, begins_us)
+    before, joined = with_unlogged_members(before, found, seen, begins_us)
     steps = [*_since(steps, found, begins_us), *joined]
     clients = connected.changes(reading)
     if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues and not healed:
@@ -97,7 +97,7 @@ def reconstruct(
     added = later_steps(later, before, steps, ends_us) if later else []
     goes_on_s = 0 if any(is_booting(run) for run in node_runs) else ON_ITS_WAY_S
     scenario = _scenario(context, before, [*steps, *added], begins_us, ends_us + goes_on_s * MICROSECONDS)
-    doubts = [*before.doubts, *(one for one in context.doubts if is_of_the_story(one, begins_us)), *told_doubts(added)]
+    doubts = [*before.doubts, *(one for one in context.doubts if is_of_the_story(one, begins_us)), *later_doubts(added)]
     doubts += connected.doubts(clients, connected.is_logged(reading), begins_us, ends_us)
     sources = (*(step.source for step in (*steps, *added)), ())
     return Reconstruction(scenario, begins_us, ends_us, sources, tuple(doubts), later.depths if later else {})

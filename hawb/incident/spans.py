@@ -115,11 +115,11 @@ class _Watched:
         yield from self._of_partitions()
         yield from self._of_synchronisations()
 
-    def span(self, kind: str, from_us: int, until_us: int | None, fresh: bool = True, **told: object) -> Span:
+    def span(self, kind: str, from_us: int, until_us: int | None, fresh: bool = True, **fields: object) -> Span:
         """Return a span between two times; an end of None means that it went on."""
         length_s = max(0, (self.end_us if until_us is None else until_us) - from_us) / MICROSECONDS
         return Span(cluster=self.cluster, kind=kind, from_us=from_us, length_s=length_s, ended=until_us is not None,
-                    fresh=fresh, nodes=len(self.node_runs), **told)  # fmt: skip
+                    fresh=fresh, nodes=len(self.node_runs), **fields)  # fmt: skip
 
     # Nodes
 

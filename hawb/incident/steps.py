@@ -227,8 +227,8 @@ def taken_over(context: StepContext, one: ClusterEvent) -> Iterator[TimedStep]:
     """Yield the crash of a master's process, or the transfer of a master.
 
     It was a crash if a mirror took over, and replicas saw one as down on a node that ran, reached the others, and was
-    not told to give up its masters. It was a transfer if the master was dropped and is a mirror again, which no policy
-    does that drops it (`rabbit_mirror_queue_misc:transfer_leadership`).
+    not ordered to give up its masters. It was a transfer if the master was dropped and is a mirror again, which no
+    policy does that drops it (`rabbit_mirror_queue_misc:transfer_leadership`).
     """
     misses = [other for other in context.found if other.kind == "mirrors_missed" and other.queue == one.queue
             and abs(other.at_us - one.at_us) <= MISSED_US]  # fmt: skip

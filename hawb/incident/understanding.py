@@ -90,7 +90,7 @@ class Incident(Struct, frozen=True):
 
     @property
     def is_quiet(self) -> bool:
-        """Return True if there is nothing to be played since the logs tell of nothing that went wrong."""
+        """Return True if there is nothing to play because the logs show no fault and no change."""
         return self.no_scenario.startswith(NOTHING)
 
     @property
@@ -232,7 +232,7 @@ def _keepers(
 
 
 def _heals(change: Change) -> bool:
-    """Return True if a change turns on autoheal, which the cluster had already if its restarts are told as steps."""
+    """Return True if a change turns on autoheal, which the cluster had already if its restarts are steps."""
     return (change.document or {}).get("cluster", {}).get("cluster_partition_handling") == "autoheal"
 
 

@@ -49,10 +49,10 @@ def shown(question: Question, found: Any) -> str:
     texts = question.texts(found)
     links = ", ".join(text_link(text, name, MEDIA_TYPES[Path(name).suffix]) for name, text in texts.items())
     parts = [each._repr_html_() for each in question.show(found)]
-    return f"<p>To download: {links}</p>{untold(found.notes)}{''.join(parts)}"
+    return f"<p>To download: {links}</p>{missing_facts(found.notes)}{''.join(parts)}"
 
 
-def untold(notes: Sequence[str]) -> str:
+def missing_facts(notes: Sequence[str]) -> str:
     """Return HTML, foldable, that lists what the files do not say and what is assumed instead; "" without notes."""
     said = "".join(f"<li>{html(note)}</li>" for note in notes)
     return f"<details open><summary>What the files do not say</summary><ul>{said}</ul></details>" if notes else ""

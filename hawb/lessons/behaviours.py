@@ -225,7 +225,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("forget_cluster_node --offline", membership.forget_offline, "",
             "forgotten-offline forgotten-offline-by-each"),
         _of("the heir of a queue whose master's node is forgotten offline: which mirror is promoted",
-            promotion.offline_heir,
+            promotion.offline_candidate,
             "forgetting-promotes-a-stopped-mirror most-recently-stopped only-stopped-mirrors"),
         _of("maintenance mode: drain", maintenance.drain, "",
             "drain-moves-masters drain-closes-connections khepri-minority-drained"),

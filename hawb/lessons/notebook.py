@@ -48,7 +48,7 @@ from hawb.lessons.view import (
     played_view,
     rule_view,
 )
-from hawb.views.display import Said, Told
+from hawb.views.display import PlainText, Sentences
 
 LESSONS = (
     mirrored_queues,
@@ -110,14 +110,14 @@ def switches(*keys: str, **start: str) -> Switches:
     return Switches(*keys, start={key.replace("_", "-"): value for key, value in start.items()})
 
 
-def truth(key: str, value: str | int) -> Said:
+def truth(key: str, value: str | int) -> PlainText:
     """Show the result of a run beside the reader's earlier guess. Raise AnswersRefused."""
-    return Said(predictions.truth(key, value))
+    return PlainText(predictions.truth(key, value))
 
 
-def tell(text: str, last: int | None = None) -> Told:
+def tell(text: str, last: int | None = None) -> Sentences:
     """Show a text in lines that fit the page; with `last`, only its last lines."""
-    return Told("\n".join(text.splitlines()[-last:]) if last else text)
+    return Sentences("\n".join(text.splitlines()[-last:]) if last else text)
 
 
 def look(cluster: Cluster) -> Text:
@@ -172,10 +172,10 @@ def _kept(key: str, answer: object, verdict: Verdict) -> Verdict:
     return verdict
 
 
-def reset_lesson(lesson: int | str) -> Said:
+def reset_lesson(lesson: int | str) -> PlainText:
     """Delete the guesses and answers of a lesson, given by its number. Raise AnswersRefused."""
     answers.reset(str(lesson))
-    return Said(_("Lesson {lesson} begins anew: run its cells from the top.", lesson=lesson))
+    return PlainText(_("Lesson {lesson} begins anew: run its cells from the top.", lesson=lesson))
 
 
 def exercise_of(key: str) -> Exercise:

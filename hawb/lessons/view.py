@@ -22,7 +22,7 @@ from hawb.lessons.predictions import Prediction, reply
 from hawb.lessons.question import Question
 from hawb.lessons.rule_sources import Rule
 from hawb.views.cluster import raft
-from hawb.views.display import Told, fitted
+from hawb.views.display import Sentences, fitted
 from hawb.views.story import pictures
 
 STYLE = (
@@ -64,7 +64,7 @@ def text_of(shown: object) -> str:
         return "\n".join(map(text_of, shown))
     if isinstance(shown, tuple):
         return " ".join(map(str, shown))
-    return repr(Told(shown)) if isinstance(shown, str) else repr(shown)
+    return repr(Sentences(shown)) if isinstance(shown, str) else repr(shown)
 
 
 def html_of(shown: object) -> str:

@@ -1,9 +1,9 @@
 """Queues that behave alike, so that looking ahead plays one of each kind: the same type, place, arguments and policies.
 
-Only queues that stand at the start of a scenario without steps are grouped: that is what an export is. A queue stays
-alone where its course depends on more than itself: the rules place it by lot, or dead letters come from it or go to it.
-Of queues whose course files do not tell (`unknown`) nothing is said: one of each type and policy is played, and those
-that RabbitMQ would refuse, and those to which dead letters of other queues go.
+Only queues that exist at the start of a scenario without steps are grouped: that is what an export is. A queue stays
+alone if its course depends on more than itself: the rules place it at random, or dead letters come from it or go to it.
+The answer says nothing about queues whose course the files do not determine (`unknown`). Of these, one of each type and
+policy is played, and those that RabbitMQ would refuse, and those that receive dead letters of other queues.
 Queues of a kind are empty together or hold messages together; those with limits or unacknowledged messages hold exactly
 as many. With `by_backlog`, because a backlog decides how long a synchronisation takes, they hold messages of the same
 order of magnitude. The fullest stands for its kind.
@@ -45,17 +45,17 @@ class Alike(Struct, frozen=True):
 def alike(scenario: Scenario, by_backlog: bool = False, unknown: Container[str] = ()) -> Alike:
     """Group the scenario's queues by kind and keep one representative of each.
 
-    `unknown` holds the full names of queues of which the files tell too little; no claim is made about them.
+    `unknown` holds the full names of queues about which the files say too little; no claim is made about them.
     """
     entries = scenario.queues
     if scenario.steps:
         return Alike(scenario, {full_name(entry): (entry,) for entry in entries})
     found: dict[tuple, list[QueueEntry]] = defaultdict(list)
     settings, each = settings_of(scenario), list(zip(entries, _in_force(scenario), strict=True))
-    untold = {entry.queue for entry in entries if full_name(entry) in unknown}
-    targets = {_limits(entry, force).dead_letter_routing_key for entry, force in each if entry.queue not in untold}
+    uncertain = {entry.queue for entry in entries if full_name(entry) in unknown}
+    targets = {_limits(entry, force).dead_letter_routing_key for entry, force in each if entry.queue not in uncertain}
     for entry, force in each:
-        if entry.queue in untold:
+        if entry.queue in uncertain:
             alone = entry.queue in targets or (entry.arguments and queue_refusal(entry, settings) is not None)
             kind = entry.type, entry.durable, split_queue(entry.queue)[0], force.policy, force.operator_policy
         else:

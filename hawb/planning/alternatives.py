@@ -79,14 +79,14 @@ class Alternatives(Struct, frozen=True):
     """
 
     harm: Harm
-    told: Result
+    as_played: Result
     changed: list[Alternative]
     toll: int
 
     @property
     def at_stake(self) -> Runs:
         """Return the messages that the harm lost, or if it lost none, those that the queue refused."""
-        return self.harm.lost or self.told.refused
+        return self.harm.lost or self.as_played.refused
 
     @property
     def helping(self) -> list[Alternative]:
@@ -102,9 +102,9 @@ class Alternatives(Struct, frozen=True):
 
 def what_would_have_kept(run: Run, harm: Harm) -> Alternatives:
     """Run a scenario again with each single change and compare the harm. The run is not changed."""
-    told = result(run, harm.queue, harm.step)
-    changed = [_alternative(run, harm, change, harm.lost or told.refused) for change in changes(run, harm)]
-    return Alternatives(harm, told, sorted(changed, key=_rank), toll(run))
+    as_played = result(run, harm.queue, harm.step)
+    changed = [_alternative(run, harm, change, harm.lost or as_played.refused) for change in changes(run, harm)]
+    return Alternatives(harm, as_played, sorted(changed, key=_rank), toll(run))
 
 
 def toll(run: Run) -> int:

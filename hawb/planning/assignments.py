@@ -116,7 +116,7 @@ def _assign(inventory: Inventory) -> Assigned:
     operator = _Table(inventory.operator_policies, profile, operator=True)
     kept: dict[tuple[str, str | None, str | None], InForce] = {}
     assignments = []
-    if not inventory.policies_told:
+    if not inventory.policies_listed:
         return Assigned(_as_listed(inventory.queues, profile), [])
     for queue in inventory.queues:
         policies, operators = plain.matching(queue), operator.matching(queue)

@@ -41,8 +41,8 @@ def beforehand(
 ) -> Beforehand:
     """Return the state of a scenario's cluster at its end, with remedies.
 
-    Quorum queues and streams are to survive `failures` node failures. Remedies concern only queues of which the files
-    tell everything that matters.
+    Quorum queues and streams are to survive `failures` node failures. There are remedies only for queues about which
+    the files say everything that matters.
     """
     unknown = {*live.unlisted, *live.listed_down}
     kinds = alike(scenario, unknown=unknown)
@@ -59,7 +59,7 @@ def beforehand(
 def already_out(run: Run, kinds: Alike, live: Live) -> tuple[OutOfUse, ...]:
     """Return all queues that are unavailable in a run of one queue of each kind, or that a listing reports as down.
 
-    Queues of which no file tells enough are left out.
+    Queues about which the files say too little are left out.
     """
     listed = listed_as_out_of_use(live.listed_down)
     if not live.nodes_listed:

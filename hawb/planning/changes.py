@@ -234,8 +234,8 @@ def lasting(story: Story) -> Iterator[Change]:
     )
     for field, is_, better, verbs, what in fields:
         document = deepcopy(story.document)
-        told = [*story.arguments(document, *verbs), *(story.entries(document) if field == "durable" else ())]
-        given = [one for one in told if one.get(field) == is_]
+        entries = [*story.arguments(document, *verbs), *(story.entries(document) if field == "durable" else ())]
+        given = [one for one in entries if one.get(field) == is_]
         for one in given:
             one[field] = better
         if given:

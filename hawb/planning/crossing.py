@@ -18,7 +18,7 @@ from hawb.planning.refused_there import refused_there
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.upgrade_road import NoRoad, is_older, road, rules_of, series_of
 
-UNTOLD = "no file says which release runs, so the upgrade steps are unknown: name it with --from"
+RELEASE_UNKNOWN = "no file says which release runs, so the upgrade steps are unknown: name it with --from"
 
 
 def crossed(
@@ -33,8 +33,8 @@ def crossed(
     plan = migrate(inventory, to, matrix, routing)
     if inventory.release is None:
         if via is not None:
-            raise NoRoad(UNTOLD)
-        return replace(plan, notes=[*plan.notes, UNTOLD])
+            raise NoRoad(RELEASE_UNKNOWN)
+        return replace(plan, notes=[*plan.notes, RELEASE_UNKNOWN])
     start = series_of(inventory.release)
     if via is None and (start is None or not is_older(start, to)):
         return plan
@@ -60,5 +60,5 @@ def later(plan: Migration) -> list[Move]:
     before = plan.crossing.before if plan.crossing else None
     if before is None:
         return []
-    stay = {move.queue.full_name for move in before.having("not")}
+    stay = {move.queue.full_name for move in before.with_verdict("not")}
     return [move for move in plan.moved if move.queue.full_name in stay]

@@ -85,13 +85,13 @@ def _without_cycle(policy: Policy, queues: Sequence[str]) -> dict[str, object]:
     """
     names = "|".join(map(re.escape, queues))
     settings = {key: value for key, value in policy.definition.items() if key not in (EXCHANGE, ROUTING_KEY, STRATEGY)}
-    told = {"vhost": policy.vhost, "apply_to": policy.apply_to}
+    common = {"vhost": policy.vhost, "apply_to": policy.apply_to}
     if settings:
-        return told | {"name": f"{policy.name}-dead-letters", "pattern": f"^({names})$", "definition": settings,
+        return common | {"name": f"{policy.name}-dead-letters", "pattern": f"^({names})$", "definition": settings,
                        "priority": policy.priority + 1}  # fmt: skip
     rest = policy.pattern[1:] if policy.pattern.startswith("^") and "|" not in policy.pattern else None
     pattern = f"^(?!({names})$)" + (f".*({policy.pattern})" if rest is None else rest)
-    return told | {"name": policy.name, "pattern": pattern, "definition": policy.definition,
+    return common | {"name": policy.name, "pattern": pattern, "definition": policy.definition,
                    "priority": policy.priority}  # fmt: skip
 
 
@@ -261,10 +261,10 @@ def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
 
 def _cycles(edges: Mapping[Key, Sequence[Key]]) -> Iterator[list[Key]]:
     """Yield the shortest cycle through each queue that is on one, unless a cycle found before contains the queue."""
-    told: set[Key] = set()
+    on_a_cycle: set[Key] = set()
     edges = _without_ends(edges)
     for start in edges:
-        if start in told:
+        if start in on_a_cycle:
             continue
         before: dict[Key, Key] = {}
         waiting = deque([start])
@@ -278,7 +278,7 @@ def _cycles(edges: Mapping[Key, Sequence[Key]]) -> Iterator[list[Key]]:
             cycle = [start]
             while (place := before[cycle[-1]]) != start:
                 cycle.append(place)
-            told.update(cycle)
+            on_a_cycle.update(cycle)
             yield [start, *reversed(cycle[1:])]
 
 

@@ -116,8 +116,8 @@ def explore(
             for found in expand(run, question, level[start : start + at_a_time]):
                 tried += found.place.at is None
                 if found.harmed:
-                    told = {"story": _story(run, question, found), "harmed": found.harmed, "over": True}
-                    yield replace(progress, states=len(seen), tried=tried, **told)
+                    changes = {"story": _story(run, question, found), "harmed": found.harmed, "over": True}
+                    yield replace(progress, states=len(seen), tried=tried, **changes)
                     return
                 if _is_new(seen, found):
                     following.append(found.place if len(following) < AT_HAND else found.place.unplayed())
@@ -145,7 +145,7 @@ def followers(run: Run, question: Question, places: Sequence[Place]) -> Iterator
     """Yield the states reached by extending each place by every possible next step."""
     known = list(run.moment().ledger)
     fine = [queue for queue in known if not reached(question.goal, run.moment(), [queue])]
-    base, told = len(run.steps), set()
+    base, yielded = len(run.steps), set()
     current = run.copy()
     for place in places:
         current = place.played or _at(current, base, place.steps)
@@ -159,9 +159,9 @@ def followers(run: Run, question: Question, places: Sequence[Place]) -> Iterator
                 found = Found(Place(steps, then.at, spent, after), digest(then.moment, run), ())
                 if then.at is None:
                     found = found._replace(harmed=reached(question.goal, then.moment, fine))
-                elif (found.digest, spent) in told:
+                elif (found.digest, spent) in yielded:
                     continue
-                told.add((found.digest, spent))
+                yielded.add((found.digest, spent))
                 yield found
 
 

@@ -118,7 +118,7 @@ def policy_changed(given: Inventory, found: Finding, change: Callable[[Policy], 
     return _with_policies(given, lambda one: change(one) if one.name == found.name.rpartition("::")[2] else [one])
 
 
-def having(one: Policy, keys: Mapping[str, object]) -> list[Policy]:
+def with_settings(one: Policy, keys: Mapping[str, object]) -> list[Policy]:
     """Return the policy with changed settings; None removes one. Return [] if no setting is left."""
     definition = {key: value for key, value in (one.definition | keys).items() if value is not None}
     return [Policy.of(one.name, one.pattern, definition, one.priority, one.apply_to, one.vhost)] if definition else []
@@ -126,16 +126,16 @@ def having(one: Policy, keys: Mapping[str, object]) -> list[Policy]:
 
 def set_keys(**keys: object) -> Way:
     """Return a way that changes settings in the policy of a finding; underscores stand for dashes."""
-    told = {key.replace("_", "-"): value for key, value in keys.items()}
-    return lambda given, found: policy_changed(given, found, lambda one: having(one, told))
+    settings = {key.replace("_", "-"): value for key, value in keys.items()}
+    return lambda given, found: policy_changed(given, found, lambda one: with_settings(one, settings))
 
 
 def set_everywhere(**keys: object) -> Way:
     """Return a way that changes settings in every mirroring policy."""
-    told = {key.replace("_", "-"): value for key, value in keys.items()}
+    settings = {key.replace("_", "-"): value for key, value in keys.items()}
 
     def change(one: Policy) -> list[Policy]:
-        return having(one, told) if "ha-mode" in one.definition else [one]
+        return with_settings(one, settings) if "ha-mode" in one.definition else [one]
 
     return lambda given, _: _with_policies(given, change)
 
@@ -144,9 +144,9 @@ def _without(key: str) -> Way:
     """Remove the settings that a finding has under a key."""
 
     def change(given: Inventory, found: Finding) -> Inventory:
-        told = found.detail[key]
-        keys = dict.fromkeys(map(str, told) if isinstance(told, list) else [str(told)])
-        return policy_changed(given, found, lambda one: having(one, keys))
+        named = found.detail[key]
+        keys = dict.fromkeys(map(str, named) if isinstance(named, list) else [str(named)])
+        return policy_changed(given, found, lambda one: with_settings(one, keys))
 
     return change
 
@@ -180,9 +180,10 @@ def mirrored(given: Inventory, found: Finding) -> Inventory:
 def mirrored_too(given: Inventory, found: Finding) -> Inventory:
     """Write ha-mode into the policy that applies to a queue."""
     [one] = [one for one in assign(given).assignments if one.queue.full_name == found.name]
-    told = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
+    settings = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
     changed = queue_changed(given, found.name, mirrors=None)
-    return _with_policies(changed, lambda each: having(each, told) if each.name == one.in_force.policy else [each])
+    decides = one.in_force.policy
+    return _with_policies(changed, lambda each: with_settings(each, settings) if each.name == decides else [each])
 
 
 def by_type(given: Inventory, found: Finding) -> Inventory:
@@ -192,7 +193,7 @@ def by_type(given: Inventory, found: Finding) -> Inventory:
         made = []
         for kind in _types_matched(given, policy) or ("classic", "quorum", "stream"):
             unsupported = given.profile.unsupported_by(kind)
-            for part in having(policy, {key: None for key in policy.definition if key in unsupported}):
+            for part in with_settings(policy, {key: None for key in policy.definition if key in unsupported}):
                 apply_to = "streams" if kind == "stream" else f"{kind}_queues"
                 names = "|".join(re.escape(one.name) for one in given.queues if one.type == kind)
                 if apply_to in given.profile.apply_to:
@@ -217,7 +218,11 @@ def merged(given: Inventory, found: Finding) -> Inventory:
     [one] = [one for one in assign(given).assignments if one.queue.full_name == found.name]
     more = {key: value for silenced in reversed(one.silenced) for key, value in silenced.definition.items()}
     applies = one.in_force.policy
-    return _with_policies(given, lambda each: having(each, more | each.definition) if each.name == applies else [each])
+
+    def change(each: Policy) -> list[Policy]:
+        return with_settings(each, more | each.definition) if each.name == applies else [each]
+
+    return _with_policies(given, change)
 
 
 def members_changed(given: Inventory, found: Finding) -> Inventory:
@@ -263,14 +268,14 @@ def cycle_broken(given: Inventory, found: Finding) -> Inventory:
     [one] = [one for one in given.queues if one.full_name == found.name]
     own = {key: value for key, value in (one.facts.arguments or {}).items() if key != "x-dead-letter-exchange"}
     changed = queue_changed(given, found.name, arguments=own)
-    return _with_policies(changed, lambda policy: having(policy, {"dead-letter-exchange": None}))
+    return _with_policies(changed, lambda policy: with_settings(policy, {"dead-letter-exchange": None}))
 
 
 def policy_set(given: Inventory, found: Finding) -> Inventory:
     """Set the policy of the advice."""
-    told = found.detail["set"]
-    assert isinstance(told, dict)
-    new = Policy.of(*(told[key] for key in ("name", "pattern", "definition", "priority", "apply_to", "vhost")))
+    fields = found.detail["set"]
+    assert isinstance(fields, dict)
+    new = Policy.of(*(fields[key] for key in ("name", "pattern", "definition", "priority", "apply_to", "vhost")))
     others = [one for one in given.policies if (one.vhost, one.name) != (new.vhost, new.name)]
     return replace(given, policies=[*others, new])
 

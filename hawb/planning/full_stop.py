@@ -91,15 +91,15 @@ def full_stop(run: Run, task: Task, stops: Sequence[str], starts: Sequence[str],
     play: the next node is never started.
     """
     ahead, stages, stuck = _play(run, task, stops, starts)
-    told = prediction(run.moment(), ahead, stages)
+    result = prediction(run.moment(), ahead, stages)
     waits_for: tuple[str, ...] = ()
     if stuck is not None:
         waiting = [entry for entry in ahead.moment().trace() if entry.event == "node_waiting"]
         waits_for = tuple(waiting[-1].detail["waits_for"]) if waiting else ()
-        told = replace(told, away=tuple(node for node in task.nodes if not _runs(ahead, node)))
-    played = rehearsal(ahead, f"full stop and start, {name}", told)
+        result = replace(result, away=tuple(node for node in task.nodes if not _runs(ahead, node)))
+    played = rehearsal(ahead, f"full stop and start, {name}", result)
     together = len(started_together(run, starts)[0])
-    return FullStop(name, tuple(stops), tuple(starts), tuple(stages), told, played, together, stuck, waits_for)
+    return FullStop(name, tuple(stops), tuple(starts), tuple(stages), result, played, together, stuck, waits_for)
 
 
 def started_together(run: Run, starts: Sequence[str]) -> list[tuple[str, ...]]:

@@ -48,8 +48,8 @@ def harms(run: Run) -> list[Harm]:
         step = root(trace, end).step
         harm = found.get((name, step)) or Harm(name, step, end.t_us / MICROSECONDS)
         found[name, step] = Harm(name, step, harm.t_s, harm.lost, outages[name] / MICROSECONDS)
-    told = [harm for (_, step), harm in found.items() if step >= 0]
-    return sorted(told, key=lambda harm: (not harm.lost, harm.t_s, harm.queue))
+    caused = [harm for (_, step), harm in found.items() if step >= 0]
+    return sorted(caused, key=lambda harm: (not harm.lost, harm.t_s, harm.queue))
 
 
 def _outages(moment: Moment) -> dict[str, int]:

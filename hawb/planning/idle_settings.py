@@ -103,8 +103,8 @@ def _not_read(key: str) -> Callable[[Case], str | None]:
 
 def _for_exchanges(case: Case) -> str | None:
     covers = QUEUE_TYPES_BY_APPLY_TO.get(case.policy.apply_to)
-    told = covers and case.policy.apply_to != EXCHANGES_TOO
-    return f"it is for exchanges, and the policy applies to {case.policy.apply_to}" if told else None
+    mismatched = covers and case.policy.apply_to != EXCHANGES_TOO
+    return f"it is for exchanges, and the policy applies to {case.policy.apply_to}" if mismatched else None
 
 
 REASONS: tuple[tuple[tuple[str, ...], Callable[[Case], str | None]], ...] = (

@@ -62,19 +62,19 @@ class Queue(Struct, gc=False):
 class Inventory(Struct, kw_only=True):
     """One cluster.
 
-    `nodes` maps each node to whether it runs, and is empty if no file lists nodes; `policies_told` and `queues_told`
-    are True if a file lists policies and queues. `exchanges` maps exchanges that are not predeclared to their types.
-    `published` and `confirmed` are the cluster's message counters. `hosted` counts the members of quorum queues and
-    streams on each node; `hawb.planning.lint` sets it.
+    `nodes` maps each node to whether it runs, and is empty if no file lists nodes; `policies_listed` and
+    `queues_listed` are True if a file lists policies and queues. `exchanges` maps exchanges that are not predeclared to
+    their types. `published` and `confirmed` are the cluster's message counters. `hosted` counts the members of quorum
+    queues and streams on each node; `hawb.planning.lint` sets it.
     """
 
     profile: Profile
     release: str | None = None
     policies: list[Policy] = []
     operator_policies: list[Policy] = []
-    policies_told: bool = True
+    policies_listed: bool = True
     queues: list[Queue] = []
-    queues_told: bool = True
+    queues_listed: bool = True
     exchanges: dict[Key, str] = {}
     bindings: list[Binding] = []
     nodes: dict[str, bool] = {}
@@ -98,13 +98,13 @@ def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inven
     exports = [(file, vhost) for file, vhost in split if holds_export(file)]
     if len(exports) > 1:
         raise ImportRefused(exports[1][0], "the whole file", "a second definitions export", "one for each cluster")
-    nothing = Definitions(vhosts=["/"], queues_told=False, policies_told=False)
+    nothing = Definitions(vhosts=["/"], queues_listed=False, policies_listed=False)
     defined = read_definitions(*exports[0]) if exports else nothing
-    told = Listings(defined)
+    listings = Listings(defined)
     for file, vhost in split:
         if (file, vhost) not in exports:
-            told.read(file, vhost)
-    release = release or told.release or defined.release
+            listings.read(file, vhost)
+    release = release or listings.release or defined.release
     version = profile(release) if release else None
     notes = [] if version else [f"no release in the files: the rules of {PROFILES[DEFAULT_VERSION].release}"]
     return Inventory(
@@ -112,17 +112,17 @@ def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inven
         release=release if version else None,
         policies=_policies(defined.policies.values()),
         operator_policies=_policies(defined.operator_policies.values()),
-        policies_told=defined.policies_told or bool(defined.policies or defined.operator_policies),
-        queues=_queues(defined, told),
-        queues_told=defined.queues_told or bool(told.queues),
+        policies_listed=defined.policies_listed or bool(defined.policies or defined.operator_policies),
+        queues=_queues(defined, listings),
+        queues_listed=defined.queues_listed or bool(listings.queues),
         exchanges={(one.vhost or "/", one.name): one.type for one in defined.exchanges},
         bindings=defined.bindings,
-        nodes=told.nodes or defined.nodes,
+        nodes=listings.nodes or defined.nodes,
         sync_batch_size=defined.settings.get("mirroring_sync_batch_size") or SYNC_BATCH_SIZE,
-        net_ticktime_s=told.net_ticktime or defined.settings.get("net_ticktime") or NET_TICKTIME_S,
-        published=told.published,
-        confirmed=told.confirmed,
-        notes=notes + told.notes,
+        net_ticktime_s=listings.net_ticktime or defined.settings.get("net_ticktime") or NET_TICKTIME_S,
+        published=listings.published,
+        confirmed=listings.confirmed,
+        notes=notes + listings.notes,
     )
 
 
@@ -130,13 +130,13 @@ def _policies(entries: Iterable[dict]) -> list[Policy]:
     return [Policy.of(**entry) for entry in entries]
 
 
-def _queues(defined: Definitions, told: Listings) -> list[Queue]:
+def _queues(defined: Definitions, listings: Listings) -> list[Queue]:
     """Return all queues: those of listings, completed from the definitions.
 
     If both have a fact, the listing's counts.
     """
     queues = []
-    for (vhost, name), facts in told.queues.items():
+    for (vhost, name), facts in listings.queues.items():
         queue = defined.queues.get((vhost, name))
         if queue is not None:
             for part in ("type", "durable", "auto_delete", "arguments"):
@@ -145,7 +145,7 @@ def _queues(defined: Definitions, told: Listings) -> list[Queue]:
             if facts.exclusive is None:
                 facts.exclusive = queue.exclusive or None
         queues.append(Queue(vhost, name, facts))
-    alone = ((key, queue) for key, queue in defined.queues.items() if key not in told.queues)
+    alone = ((key, queue) for key, queue in defined.queues.items() if key not in listings.queues)
     queues += (Queue(vhost, name, _declared(queue)) for (vhost, name), queue in alone)
     return queues
 
@@ -182,7 +182,7 @@ def of_run(run: Run) -> Inventory:
 
 
 def _standing(run: Run, state: State, side: Side, queue: QueueState, consumers: Collection[Consumer]) -> Queue:
-    told = queue_outcome(state, run.settings, queue.name, side, consumers)
+    outcome = queue_outcome(state, run.settings, queue.name, side, consumers)
     quorum, content = queue.has_group, pieces(queue.batches, counted_here(queue))
     facts = QueueFacts(
         type=queue.type,
@@ -192,13 +192,13 @@ def _standing(run: Run, state: State, side: Side, queue: QueueState, consumers: 
         arguments=dict(queue.arguments),
         policy=queue.policy,
         operator_policy=queue.operator_policy,
-        messages=told["messages"],
+        messages=outcome["messages"],
         message_bytes=sum((last - first + 1) * batch.size_bytes for first, last, batch in content),
-        node=told["leader"] if quorum else told["master"],
-        mirrors=None if quorum else told["mirrors"],
-        synchronised=None if quorum else told["synchronised_mirrors"],
-        leader=told["leader"] if quorum else None,
-        members=told["members"] if quorum else None,
-        online=told["online"] if quorum else None,
+        node=outcome["leader"] if quorum else outcome["master"],
+        mirrors=None if quorum else outcome["mirrors"],
+        synchronised=None if quorum else outcome["synchronised_mirrors"],
+        leader=outcome["leader"] if quorum else None,
+        members=outcome["members"] if quorum else None,
+        online=outcome["online"] if quorum else None,
     )
     return Queue(*split_queue(queue.name), facts)

@@ -65,10 +65,10 @@ def new_default_types(plan: Migration) -> dict[str, str]:
 
 def vhosts(plan: Migration) -> list[str]:
     """Return all vhosts, in the order of their first use."""
-    told = (move.queue.vhost for move in plan.moves)
+    of_queues = (move.queue.vhost for move in plan.moves)
     of_policies = (one.policy.vhost for one in plan.splits)
     of_routing = (one.vhost for one in (*plan.routing.exchanges, *plan.routing.bindings))
-    return list(dict.fromkeys([*plan.routing.vhosts, *told, *of_policies, *of_routing]))
+    return list(dict.fromkeys([*plan.routing.vhosts, *of_queues, *of_policies, *of_routing]))
 
 
 def beside(plan: Migration) -> dict[str, str]:

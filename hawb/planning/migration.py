@@ -58,9 +58,9 @@ WHEN_NOT = "guide to quorum queues, when not to use them"
 class Move(Struct, frozen=True, kw_only=True):
     """A queue, its verdict with reasons, and its arguments after the move.
 
-    If the queue stays classic, the arguments are those that the release accepts. `untold` lists facts that no file
-    holds and without which the verdict is a guess. `redeclaration` says what happens when an application declares the
-    queue as before; None if the queue stays as it is.
+    If the queue stays classic, the arguments are those that the release accepts. `unknown_facts` lists facts that no
+    file contains and without which the verdict is a guess. `redeclaration` says what happens when an application
+    declares the queue as before; None if the queue stays as it is.
     """
 
     queue: Queue
@@ -68,7 +68,7 @@ class Move(Struct, frozen=True, kw_only=True):
     reasons: list[Reason]
     arguments: dict[str, object]
     mirrored: bool
-    untold: tuple[str, ...] = ()
+    unknown_facts: tuple[str, ...] = ()
     redeclaration: Redeclaration | None = None
 
     @property
@@ -112,7 +112,7 @@ class Crossing(Struct, frozen=True):
 class Migration(Struct, frozen=True, kw_only=True):
     """The whole plan: a move for each queue, the policies afterwards, the clashes, and what is left out.
 
-    `release` is the release in the files, whose rules are those of `source`; `queues_told` is False if no file lists
+    `release` is the release in the files, whose rules are those of `source`; `queues_listed` is False if no file lists
     queues; `running` is the release that runs when queues are moved by this plan; `crossing` is None if no upgrade path
     was asked for (`hawb.planning.crossing`).
     """
@@ -125,7 +125,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     clashes: list[Clash]
     routing: Routing
     notes: list[str]
-    queues_told: bool = True
+    queues_listed: bool = True
     release: str | None = None
     running: str
     crossing: Crossing | None = None
@@ -144,7 +144,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     @property
     def moved(self) -> list[Move]:
         """Return the queues that become quorum queues."""
-        return self.having(*MOVED)
+        return self.with_verdict(*MOVED)
 
     @property
     def new_default_type(self) -> str | None:
@@ -159,9 +159,9 @@ class Migration(Struct, frozen=True, kw_only=True):
     @property
     def affected(self) -> list[Move]:
         """Return the queues that become quorum queues and those that cannot."""
-        return self.having(*MOVED, "not")
+        return self.with_verdict(*MOVED, "not")
 
-    def having(self, *verdicts: Verdict) -> list[Move]:
+    def with_verdict(self, *verdicts: Verdict) -> list[Move]:
         """Return the queues with one of these verdicts."""
         return [move for move in self.moves if move.verdict in verdicts]
 
@@ -193,7 +193,7 @@ def migrate(
                  *redeclare_clashes(moves), *_cluster_clashes(inventory, moves, target)],
         routing=routing,
         notes=list(inventory.notes),
-        queues_told=inventory.queues_told,
+        queues_listed=inventory.queues_listed,
         release=inventory.release,
         running=running,
     )  # fmt: skip
@@ -227,7 +227,8 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
     if blocked and queue.type == "classic":
         blocks = [one for one in reasons if one.weight == "blocks"]
         return Move(queue=queue, verdict="not", reasons=[*blocks, *left_out(queue, target)],
-                    arguments=kept_arguments(queue, target), mirrored=mirrored, untold=_untold(assignment))  # fmt: skip
+                    arguments=kept_arguments(queue, target), mirrored=mirrored,
+                    unknown_facts=_unknown_facts(assignment))  # fmt: skip
     limited = "delivery-limit" in from_policy.settings or "x-delivery-limit" in translated.settings
     reasons += _notes(assignment, inventory, target, matrix, limited)
     if queue.type == "quorum":
@@ -236,7 +237,7 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
         verdict = "ready with changes" if any(one.weight == "changes" for one in reasons) else "ready"
     return Move(
         queue=queue, verdict=verdict, reasons=reasons, arguments=translated.settings, mirrored=mirrored,
-        untold=_untold(assignment),
+        unknown_facts=_unknown_facts(assignment),
     )  # fmt: skip
 
 
@@ -262,10 +263,10 @@ def _redeclared(
     return made
 
 
-def _untold(assignment: Assignment) -> tuple[str, ...]:
+def _unknown_facts(assignment: Assignment) -> tuple[str, ...]:
     facts = assignment.queue.facts
-    told = {"arguments": facts.arguments, "durability": facts.durable, "policy": assignment.in_force.definition}
-    return tuple(what for what, value in told.items() if value is None)
+    facts_known = {"arguments": facts.arguments, "durability": facts.durable, "policy": assignment.in_force.definition}
+    return tuple(what for what, value in facts_known.items() if value is None)
 
 
 def _notes(
@@ -280,8 +281,8 @@ def _notes(
                      matrix["poison-messages"].cell("quorum", target.version).source)  # fmt: skip
     if said is not None:
         yield Reason("note", "members replace its mirrors; the ha settings are removed", translation.MIRRORING_SOURCE)
-    if untold := _untold(assignment):
-        yield Reason("note", f"no file contains its {', '.join(untold)}, which could change the verdict", "the files")
+    if unknown := _unknown_facts(assignment):
+        yield Reason("note", f"no file contains its {', '.join(unknown)}, which could change the verdict", "the files")
     unmirrored = said is None and not facts.mirrors and assignment.in_force.definition is not None
     if assignment.queue.type == "classic" and unmirrored:
         yield Reason("note", "is not mirrored today: a quorum queue writes to a majority; a classic queue stays as"

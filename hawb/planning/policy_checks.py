@@ -86,8 +86,8 @@ def _clash(reach: Reach, inventory: Inventory) -> Iterator[Finding]:
     types = QUEUE_TYPES_BY_APPLY_TO.get(reach.policy.apply_to, ())
     clashes = {kind: sorted(keys & inventory.profile.unsupported_by(kind)) for kind in types}
     if types and all(clashes.values()):
-        told = "; ".join(f"not for {kind} queues: {', '.join(keys)}" for kind, keys in clashes.items())
-        yield _finding("fits-no-type", reach, apply_to=reach.policy.apply_to, clashes=told)
+        conflicts = "; ".join(f"not for {kind} queues: {', '.join(keys)}" for kind, keys in clashes.items())
+        yield _finding("fits-no-type", reach, apply_to=reach.policy.apply_to, clashes=conflicts)
         return
     for kind, queues in reach.passed_over.items():
         yield _finding("passes-over", reach, queues=queues, type=kind, keys=clashes[kind])

@@ -50,8 +50,8 @@ def queue_found(assignment: Assignment, inventory: Inventory) -> list[Found]:
     queue = assignment.queue
     if queue.facts.exclusive:
         return []
-    told = (check(assignment, inventory) for check in CHECKS.get(queue.type, ()))
-    return [found for found in told if found is not None]
+    checked = (check(assignment, inventory) for check in CHECKS.get(queue.type, ()))
+    return [found for found in checked if found is not None]
 
 
 # Policies
@@ -59,12 +59,12 @@ def queue_found(assignment: Assignment, inventory: Inventory) -> list[Found]:
 
 def _no_policy(assignment: Assignment, inventory: Inventory) -> Found | None:
     in_force = assignment.in_force
-    alone = inventory.policies_told and in_force.policy is None and in_force.mirroring is None
+    alone = inventory.policies_listed and in_force.policy is None and in_force.mirroring is None
     return ("no-policy", {}) if alone and _could_be_mirrored(assignment, inventory) else None
 
 
 def _could_be_mirrored(assignment: Assignment, inventory: Inventory) -> bool:
-    """Return True if the release mirrors classic queues and there is, as far as files tell, a node for a mirror.
+    """Return True if the release mirrors classic queues and, as far as the files say, there is a node for a mirror.
 
     Return False for a queue that has mirrors, and for a queue that a plugin declares itself.
     """
@@ -106,8 +106,8 @@ def _one_replica(assignment: Assignment, inventory: Inventory) -> Found | None:
     if not _could_be_mirrored(assignment, inventory) or assignment.in_force.definition is None:
         return None
     if said is None:
-        told = assignment.in_force.policy
-        return None if told is None else ("one-replica", {"reason": f"policy {told!r} asks for no mirror"})
+        policy = assignment.in_force.policy
+        return None if policy is None else ("one-replica", {"reason": f"policy {policy!r} asks for no mirror"})
     if said.count == 1:
         return "one-replica", {"reason": "ha-mode exactly 1"}
     return ("no-mirror-runs", {}) if facts.mirrors == [] else None
@@ -132,8 +132,8 @@ def _unsynchronised(assignment: Assignment, inventory: Inventory) -> Found | Non
         return None
     behind = [node for node in facts.mirrors if node not in facts.synchronised]
     waits = facts.node is not None and inventory.nodes.get(facts.node) is False
-    told = {"unsynchronised": len(behind), "mirrors": len(facts.mirrors)} | ({"start": facts.node} if waits else {})
-    return ("unsynchronised-mirrors", told) if behind else None
+    detail = {"unsynchronised": len(behind), "mirrors": len(facts.mirrors)} | ({"start": facts.node} if waits else {})
+    return ("unsynchronised-mirrors", detail) if behind else None
 
 
 def _ghosts(assignment: Assignment, inventory: Inventory) -> Found | None:
@@ -147,9 +147,9 @@ def _ghosts(assignment: Assignment, inventory: Inventory) -> Found | None:
     free, down = (_free(assignment, inventory, runs) for runs in (True, False))
     streams = STREAM_PROFILES.get(inventory.profile.version)
     deletes = assignment.queue.type != "stream" or (streams is not None and streams.deletes_where_down)
-    told = {"ghosts": ghosts, "members": len(members), "free": free, "type": assignment.queue.type}
+    detail = {"ghosts": ghosts, "members": len(members), "free": free, "type": assignment.queue.type}
     steps = to_builtins(change(members, online, ghosts, free, down, deletes))
-    return "member-without-node", told | {"steps": steps, "at": (online or running or [""])[0]}
+    return "member-without-node", detail | {"steps": steps, "at": (online or running or [""])[0]}
 
 
 def _free(assignment: Assignment, inventory: Inventory, running: bool = True) -> list[str]:
@@ -171,8 +171,8 @@ def _members(assignment: Assignment, inventory: Inventory) -> Found | None:
     if members % 2:
         return None
     tolerated = tolerated_failures(members)
-    told = {"members": members, "tolerated": tolerated or "none", "fewer": members - 1}
-    return "even-members", told | {"free": _free(assignment, inventory), "type": assignment.queue.type}
+    detail = {"members": members, "tolerated": tolerated or "none", "fewer": members - 1}
+    return "even-members", detail | {"free": _free(assignment, inventory), "type": assignment.queue.type}
 
 
 def _members_count(queue: Queue, nodes: int) -> int | None:
@@ -193,8 +193,8 @@ def _offline(assignment: Assignment, inventory: Inventory) -> Found | None:
     members = facts.members or ()
     offline = [node for node in facts.offline() if not inventory.nodes or node in inventory.nodes]
     by_node = {runs: [node for node in offline if inventory.nodes.get(node) is runs] for runs in (True, False)}
-    told = {"offline": len(offline), "members": len(members), "type": assignment.queue.type}
-    return ("members-offline", told | {"start": by_node[False], "again": by_node[True]}) if offline else None
+    detail = {"offline": len(offline), "members": len(members), "type": assignment.queue.type}
+    return ("members-offline", detail | {"start": by_node[False], "again": by_node[True]}) if offline else None
 
 
 # Costs of mirrors, and their effect on publishers
@@ -209,8 +209,8 @@ def _sync_batch(assignment: Assignment, inventory: Inventory) -> Found | None:
     said, facts = assignment.in_force.mirroring, assignment.queue.facts
     if not _keeps_mirrors(said, inventory):
         return None
-    told = facts.messages and facts.message_bytes is not None
-    size_bytes = -(-facts.message_bytes // facts.messages) if told else ASSUMED_BYTES
+    known = facts.messages and facts.message_bytes is not None
+    size_bytes = -(-facts.message_bytes // facts.messages) if known else ASSUMED_BYTES
     batch_size = said.sync_batch_size or inventory.sync_batch_size
     limit = inventory.sync_max_bytes_per_s
     batch_bytes = min(batch_size * size_bytes, limit) if limit else batch_size * size_bytes
@@ -222,7 +222,7 @@ def _sync_batch(assignment: Assignment, inventory: Inventory) -> Found | None:
     return "sync-batch-over-ticktime" if too_slow else "sync-batch-large", {
         "batch_size": batch_size,
         "size_bytes": size_bytes,
-        "assumed": "" if told else " (assumed)",
+        "assumed": "" if known else " (assumed)",
         "batch_mib": batch_bytes / MIB,
         "batch_s": batch_bytes / inventory.network_bytes_per_s,
         "network_mb_s": inventory.network_bytes_per_s / 1_000_000,
@@ -305,6 +305,6 @@ def _masters(inventory: Inventory) -> Counter[str | None]:
 
 
 def _is_movable(queue: Queue) -> bool:
-    """Return True unless the files tell that a queue has no other replica."""
+    """Return True unless the files say that a queue has no other replica."""
     others = queue.facts.mirrors if queue.type == "classic" else (queue.facts.members or [])[1:]
     return others is None or bool(others)

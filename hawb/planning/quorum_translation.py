@@ -45,7 +45,7 @@ class Row(Struct, frozen=True):
     """
 
     key: str
-    told: str
+    description: str
     versions: tuple[str, ...]
     into: Mapping[str, Mapping[str, object]] = {}
     value: object = ANY
@@ -210,7 +210,7 @@ def _translated(
         if row is not None:
             source = row.source or _cell_source(matrix, row.feature, profile.version)
             into = row.into.get(profile.version)
-            reasons.append(Reason("blocks" if into is None else "changes", f"{name}: {row.told}", source))
+            reasons.append(Reason("blocks" if into is None else "changes", f"{name}: {row.description}", source))
             kept |= {new: worth for new, worth in (into or {}).items() if new == key or new not in given}
         elif (reason := known(key, value)) is not None:
             reasons.append(Reason(reason.weight, f"{name}: {reason.what}", reason.source))

@@ -21,7 +21,7 @@ from hawb.rules.queue_types import CLASSIC, QUORUM, TYPE, takes_default_type
 from hawb.rules.redeclaration import RELAXED_SINCE, differing, filled_in
 
 Sends = Literal["no type", "a type", "perhaps a type"]
-"""Answers to: do applications send x-queue-type? Files cannot tell if RabbitMQ may have filled it in."""
+"""Answers to: do applications send x-queue-type? Files do not show it if RabbitMQ may have filled it in."""
 
 
 class Redeclaration(Struct, frozen=True):

@@ -93,7 +93,7 @@ class Forecast(Struct, frozen=True):
 class Outlook(Struct, frozen=True):
     """The forecasts, the queues that are unavailable now, and the remedies in order.
 
-    `live` lists what no file tells; effects on queues whose state is unknown are left out. `mirrors` is True if the
+    `live` lists what no file says; effects on queues whose state is unknown are left out. `mirrors` is True if the
     release has mirrored queues.
     """
 
@@ -142,7 +142,7 @@ def safe_to_stop_in(scenario: Scenario, nodes: Iterable[str] | None = None) -> t
 def outlook(scenario: Scenario, nodes: Iterable[str] | None = None, live: Live = ALL_KNOWN) -> tuple[Run, Outlook]:
     """Return the run of a scenario, and the whole answer at its end, played as in `safe_to_stop_in`.
 
-    `live` holds what files tell of the cluster beside the scenario, and what they do not: without a listing of nodes
+    `live` is what the files say about the cluster beside the scenario, and what they lack. Without a listing of nodes
     there are no forecasts.
     """
     unknown = {*live.unlisted, *live.listed_down}
@@ -227,8 +227,8 @@ def _effects(run: Run, way: str, node: str) -> tuple[Effect, ...]:
     reasons = _reasons(after, len(run.steps))
     found = [_effect(name, before, after, reasons.get(name)) for name in before.ledger if is_usable(before.state, name)]
     found += _effect_on_metadata(before, after, len(run.steps))
-    felt = [effect for effect in found if effect.hurts or effect.unavailable_s]
-    return tuple(sorted(felt, key=_worst_first))
+    harmful = [effect for effect in found if effect.hurts or effect.unavailable_s]
+    return tuple(sorted(harmful, key=_worst_first))
 
 
 def _effect_on_metadata(before: Moment, after: Moment, step: int) -> list[Effect]:
@@ -281,10 +281,10 @@ def _reasons(moment: Moment, step: int) -> dict[str, str]:
     for entry in moment.trace():
         if entry.step == step and entry.queue is not None and entry.event in REASONS:
             weight = REASONS.index(entry.event)
-            told = entry.detail.get("cause") or entry.detail.get("reason") or "no_majority"
+            reason = entry.detail.get("cause") or entry.detail.get("reason") or "no_majority"
             if weight >= found.get(entry.queue, (0, ""))[0]:
-                found[entry.queue] = (weight, told)
-    return {name: told for name, (_, told) in found.items()}
+                found[entry.queue] = (weight, reason)
+    return {name: reason for name, (_, reason) in found.items()}
 
 
 # RabbitMQ's own checks

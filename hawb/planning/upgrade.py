@@ -178,8 +178,8 @@ def played_restarts(run: Run, task: Task, restarts: Iterable[Restart]) -> tuple[
 
 def plan_of(run: Run, ahead: Run, stages: tuple[Stage, ...], name: str) -> Plan:
     """Return the plan, with its stages, that led from `run` to `ahead`."""
-    told = prediction(run.moment(), ahead, stages)
-    return Plan(name, stages, told, rehearsal(ahead, f"rolling upgrade, {name}", told))
+    predicted = prediction(run.moment(), ahead, stages)
+    return Plan(name, stages, predicted, rehearsal(ahead, f"rolling upgrade, {name}", predicted))
 
 
 def rebalanced(run: Run, ahead: Run, stages: tuple[Stage, ...], name: str) -> Plan:
@@ -189,7 +189,7 @@ def rebalanced(run: Run, ahead: Run, stages: tuple[Stage, ...], name: str) -> Pl
     return plan_of(run, further, stages, name)
 
 
-def rehearsal(run: Run, title: str, told: Prediction) -> Scenario:
+def rehearsal(run: Run, title: str, predicted: Prediction) -> Scenario:
     """Return the scenario of a played plan under a title that names its purpose.
 
     It expects the prediction: running nodes, messages lost, and the outages of queues that have any.
@@ -202,7 +202,7 @@ def rehearsal(run: Run, title: str, told: Prediction) -> Scenario:
             "publish_down_s": ledger[effect.queue].down.at(now_us) / MICROSECONDS,
             "sync_blocked_s": ledger[effect.queue].syncing.at(now_us) / MICROSECONDS,
         }
-        for effect in told.effects
+        for effect in predicted.effects
     }
     lost = {name: {"lost": runs.as_lists(ledger[name].lost)} for name in sorted(ledger)}
     expected = {"nodes": statuses, "ledger": lost, "availability": times}
@@ -221,8 +221,8 @@ def prediction(
     def total(field: str) -> float:
         return sum(getattr(effect, field) * often.get(effect.queue, 1) for effect in effects)
 
-    felt = [effect for effect in effects if effect.lost or effect.down_s or effect.blocked_s]
-    worst = sorted(felt, key=lambda one: (-one.lost, -(one.down_s + one.blocked_s), one.queue))
+    harmful = [effect for effect in effects if effect.lost or effect.down_s or effect.blocked_s]
+    worst = sorted(harmful, key=lambda one: (-one.lost, -(one.down_s + one.blocked_s), one.queue))
     ends = [stage.end_s or _seconds(after) for stage in stages]
     return Prediction(
         lost_confirmed=int(total("lost_confirmed")),

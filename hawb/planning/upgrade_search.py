@@ -89,7 +89,7 @@ OnLevel = Callable[[int, int, int], None]
 
 def search(
     run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL,
-    told: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (),
+    on_level: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (),
 ) -> Answer:  # fmt: skip
     """Search the best plan for a run's cluster by an objective (measures, the first counts most) and the given waits.
 
@@ -98,7 +98,7 @@ def search(
     objective = (*objective, *(measure for measure in MEASURES if measure not in objective))
     kinds = alike(run.scenario, by_backlog=True)
     few = Run.of(kinds.scenario)
-    searched = _Search(few, task, objective, meaningful(few, waits), kinds.counts(), told, tuple(orders))
+    searched = _Search(few, task, objective, meaningful(few, waits), kinds.counts(), on_level, tuple(orders))
     restarts = searched.best()
     ahead, stages = played_restarts(run, task, searched.reasoned(restarts))
     plan = plan_of(run, ahead, stages, PLANNED)
@@ -156,10 +156,10 @@ class _Search:
 
     def __init__(
         self, run: Run, task: Task, objective: Sequence[str], waits: tuple[str, ...], counts: Mapping[str, int],
-        told: OnLevel | None, orders: tuple[tuple[str, ...], ...],
+        on_level: OnLevel | None, orders: tuple[tuple[str, ...], ...],
     ):  # fmt: skip
         self.run, self.task, self.objective, self.waits, self.counts = run, task, objective, waits, counts
-        self.told, self.orders, self.tried, self.exact = told, orders, 0, True
+        self.on_level, self.orders, self.tried, self.exact = on_level, orders, 0, True
         queues = max(1, len(run.moment().ledger))
         self.width = max(2, min(WIDEST, WORK // (queues * max(1, len(task.nodes)) ** 2)))
         self.same = interchangeable(run, task.nodes)
@@ -181,8 +181,8 @@ class _Search:
                         following[name] = found
             self.exact &= len(following) <= self.width
             level = sorted(following.values(), key=lambda partial: partial[:2])[: self.width]
-            if self.told is not None:
-                self.told(done + 1, len(following), self.tried)
+            if self.on_level is not None:
+                self.on_level(done + 1, len(following), self.tried)
             if not level:  # no plan is better than the baseline
                 return tuple(Restart(node, READY) for node in (self.orders or [self.task.nodes])[0])
         return level[0].restarts
@@ -258,19 +258,19 @@ class _Search:
         other = options[-2]
         with_it = self._rest(ahead, stages, node, options[-1], restarts[index + 1 :])
         without = self._rest(ahead, stages, node, other, restarts[index + 1 :])
-        return told_difference(other.wait, with_it, without)
+        return worth_of_wait(other.wait, with_it, without)
 
     def _rest(self, run: Run, stages: Sequence[Stage], node: str, go: Go, restarts: Sequence[Restart]) -> Prediction:
-        ahead, told = run.copy(), list(stages)
-        told.append(restart_node(ahead, self.task, node, go))
+        ahead, done = run.copy(), list(stages)
+        done.append(restart_node(ahead, self.task, node, go))
         for restart in restarts:
             found = wait_for(ahead, restart.node, restart.wait) or Go(restart.wait, None, ahead.reached_s)
-            told.append(restart_node(ahead, self.task, restart.node, found))
+            done.append(restart_node(ahead, self.task, restart.node, found))
             self.tried += 1
-        return prediction(self.run.moment(), ahead, told, self.counts)
+        return prediction(self.run.moment(), ahead, done, self.counts)
 
 
-def told_difference(weaker: str, with_it: Prediction, without: Prediction) -> str:
+def worth_of_wait(weaker: str, with_it: Prediction, without: Prediction) -> str:
     """Return a sentence that says what a wait is worth."""
     lost = without.lost - with_it.lost
     outage_s = without.outage_s - with_it.outage_s

@@ -108,13 +108,13 @@ def _synchronised(run: Run, node: str, wait: str, checks: list) -> Go | None:
     """Return when a wait is over if the operator synchronises the node's queues that do not do so themselves."""
     settled = run.moment()
     index = run.settings.names.index(node)
-    told = mirror_sync_critical(settled.state, index)
+    queues = mirror_sync_critical(settled.state, index)
     ahead = run.copy()
-    synchronise(ahead, told)
+    synchronise(ahead, queues)
     then = ahead.moment()
     version = run.settings.profile.version
-    if told and all(check(then.state, index, version) for check in checks):
-        return Go(wait, None, _seconds(then), told)
+    if queues and all(check(then.state, index, version) for check in checks):
+        return Go(wait, None, _seconds(then), queues)
     return None
 
 

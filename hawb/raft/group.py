@@ -10,7 +10,7 @@ from hawb.raft.member import NOWHERE, ROLES, Member
 Names = Callable[[int], str]
 
 COLUMNS = ("", "role", "term", "voted for", "leader", "log")
-NOBODY = "-"
+NO_MEMBER = "-"
 
 
 def describe(group: Mapping[int, Member | None], names: Names = str) -> str:
@@ -30,7 +30,7 @@ def _rows(number: int, member: Member | None, names: Names) -> Iterable[tuple[st
     if member is None:
         yield names(number), "down", "", "", "", ""
         return
-    voted_for, leader = (NOBODY if one == NOWHERE else names(one) for one in (member.voted_for, member.leader))
+    voted_for, leader = (NO_MEMBER if one == NOWHERE else names(one) for one in (member.voted_for, member.leader))
     log = draw(member.log, member.commit_index, names)
     yield names(number), ROLES[member.role], str(member.term), voted_for, leader, log
     if member.peers:

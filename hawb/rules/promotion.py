@@ -5,13 +5,13 @@ Source: `rabbit_mirror_queue_misc:remove_from_queue` and `promote_slave`, `rabbi
 functions over integers, see `hawb.rules.selection`.
 """
 
-NOBODY = -1
+NO_NODE = -1
 WHEN_SYNCED = 0
 ALWAYS = 1
 
 
 def candidate(master, mirrors, alive):
-    """Return the first of master and mirrors, oldest first, that is alive; NOBODY if none is.
+    """Return the first of master and mirrors, oldest first, that is alive; NO_NODE if none is.
 
     Synchronisation is not consulted: the oldest mirror is only the one most likely to be synchronised.
     """
@@ -20,7 +20,7 @@ def candidate(master, mirrors, alive):
     for node in mirrors:
         if node in alive:
             return node
-    return NOBODY
+    return NO_NODE
 
 
 def refuses_on_failure(synchronised_count, promote_on_failure):
@@ -49,8 +49,8 @@ def recoverable_mirrors(recoverable, mirrors, running):
     return kept + [node for node in mirrors if node not in recoverable]
 
 
-def offline_heir(recoverable, forgotten, members, running):
-    """Return the node that recovers a queue from its own disk when its master's node is forgotten; NOBODY if none may.
+def offline_candidate(recoverable, forgotten, members, running):
+    """Return the node that recovers a queue from its own disk when its master's node is forgotten; NO_NODE if none may.
 
     It is the first of the recoverable mirrors, oldest first, whose node is a member and does not run: a running one has
     deleted its copy. The guide says it is the one that stopped most recently; the broker does not consider that.
@@ -58,4 +58,4 @@ def offline_heir(recoverable, forgotten, members, running):
     for node in recoverable:
         if node != forgotten and node in members and node not in running:
             return node
-    return NOBODY
+    return NO_NODE

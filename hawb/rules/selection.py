@@ -60,14 +60,14 @@ def listed_nodes(listed, master, synchronised, available):
     candidates = without_repeats(candidates)
     if len(candidates) == 0:
         return [master]
-    heir = master
+    new_master = master
     if master not in candidates:
-        heir = synchronised[0]
+        new_master = synchronised[0]
         for node in candidates:
             if node in synchronised:
-                heir = node
+                new_master = node
                 break
-    return [heir] + [node for node in candidates if node != heir]
+    return [new_master] + [node for node in candidates if node != new_master]
 
 
 def without_repeats(nodes):

@@ -44,7 +44,7 @@ def node_for(turn: Turn, node: str | None) -> int:
     """
     at = connections.first_open(turn) if node is None else turn.settings.node(node)
     if at == NOWHERE:
-        turn.refuse(None, NOBODY_RUNS if turn.first_running() == NOWHERE else "every running node is being drained")
+        turn.refuse(None, NO_NODE_RUNS if turn.first_running() == NOWHERE else "every running node is being drained")
     elif not turn.runs_anywhere(at):
         turn.refuse(None, f"node '{turn.settings.names[at]}' is not running")
     elif turn.nodes[at].drained:
@@ -59,14 +59,14 @@ def by_command(act: Callable[[Turn, Verb], None]) -> Callable[[Turn, Verb], None
 
     def ask(turn: Turn, verb: Verb) -> None:
         if turn.first_running() == NOWHERE:
-            turn.refuse(None, NOBODY_RUNS)
+            turn.refuse(None, NO_NODE_RUNS)
         else:
             act(turn, verb)
 
     return ask
 
 
-NOBODY_RUNS = "no node is running"
+NO_NODE_RUNS = "no node is running"
 
 
 def full_name(queue: str) -> str:

@@ -21,7 +21,7 @@ from hawb.scenario.catalogue import Entry, catalogue
 from hawb.scenario.checkout import data_folder_for
 from hawb.site.bundle import listed, write_engine
 from hawb.site.front_page import first_script, front_page, front_script
-from hawb.site.pages import OWN, Told, index_page, replay_script, story_page, stylesheet, told
+from hawb.site.pages import OWN, PlayedStory, index_page, played_story, replay_script, story_page, stylesheet
 from hawb.site.replay import replay
 
 
@@ -31,7 +31,7 @@ def build(
     fetched: Path | None = None,
     processes: int | None = None,
     languages: Sequence[str] = (*LANGUAGES,),
-) -> list[Told]:
+) -> list[PlayedStory]:
     """Write the site with all scenarios, or the named ones, and return the entries of its index.
 
     The site includes the engine if its runtime was `fetched`. The first page has its first moves in `languages`. Raise
@@ -61,11 +61,11 @@ def build(
     return stories
 
 
-def write_story(folder: Path, has_lab: bool, entry: Entry) -> Told:
+def write_story(folder: Path, has_lab: bool, entry: Entry) -> PlayedStory:
     """Play a story, write its page, and return its entry of the index."""
     played = replay(entry.file)
     (folder / "stories" / f"{entry.name}.html").write_text(story_page(entry, played, has_lab), encoding="utf-8")
-    return told(entry, played)
+    return played_story(entry, played)
 
 
 def size_bytes(folder: Path) -> int:

@@ -18,7 +18,7 @@ import yaml
 
 import hawb
 from hawb.site.lab import Listed
-from hawb.site.pages import OWN, Told
+from hawb.site.pages import OWN, PlayedStory
 
 PACKAGE = Path(hawb.__file__).parent
 RUNTIME = Path(__file__).parent / "runtime"
@@ -31,7 +31,7 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time of each file in an archive, so that the same files give the same bytes."""
 
 
-def write_engine(folder: Path, fetched: Path, stories: Sequence[Told]) -> None:
+def write_engine(folder: Path, fetched: Path, stories: Sequence[PlayedStory]) -> None:
     """Write the engine into a site. `fetched` is the folder into which `make site` fetched the runtime."""
     (folder / "runtime").mkdir(exist_ok=True)
     modules = fetched / "node_modules"
@@ -54,7 +54,7 @@ def as_module(library: str) -> str:
     return f'export const pcre2 = ((require, __dirname) => {{\n{library}\nreturn Module;\n}})({path}, "runtime/");\n'
 
 
-def archive(stories: Sequence[Told]) -> bytes:
+def archive(stories: Sequence[PlayedStory]) -> bytes:
     """Return the archive with hawb, PyYAML, the replacement of pcre2, and the stories."""
     written = BytesIO()
     with ZipFile(written, "w", ZIP_DEFLATED, compresslevel=9) as files:
@@ -63,7 +63,7 @@ def archive(stories: Sequence[Told]) -> bytes:
     return written.getvalue()
 
 
-def contents(stories: Sequence[Told]) -> Iterator[tuple[str, bytes]]:
+def contents(stories: Sequence[PlayedStory]) -> Iterator[tuple[str, bytes]]:
     """Yield the names and contents of the archive's files."""
     for file in PACKAGE.rglob("*"):
         inside = file.relative_to(PACKAGE)
@@ -77,7 +77,7 @@ def contents(stories: Sequence[Told]) -> Iterator[tuple[str, bytes]]:
     yield "stories/index.json", json.dumps(listed(stories)).encode()
 
 
-def listed(stories: Sequence[Told]) -> Listed:
+def listed(stories: Sequence[PlayedStory]) -> Listed:
     """Return the stories as the lab lists them, each group after its heading."""
     return [pair for group, those in groupby(stories, key=lambda one: one.entry.group)
             for pair in [(group, ""), *((one.title, one.entry.file.name) for one in those)]]  # fmt: skip

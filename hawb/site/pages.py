@@ -29,7 +29,7 @@ ENGINE = ("menu", "stage")
 """Modules of the stage that need an engine, which a replay does not have."""
 
 
-class Told(NamedTuple):
+class PlayedStory(NamedTuple):
     """The entry of a story in the index."""
 
     entry: Entry
@@ -40,10 +40,10 @@ class Told(NamedTuple):
     verdict: str
 
 
-def told(entry: Entry, played: dict) -> Told:
+def played_story(entry: Entry, played: dict) -> PlayedStory:
     """Return the index's entry of a story that was played."""
     end = played["stops"][-1]["verdict"]
-    return Told(entry, played["title"], played["version"], len(played["done"]), end["tone"], end["text"])
+    return PlayedStory(entry, played["title"], played["version"], len(played["done"]), end["tone"], end["text"])
 
 
 def stylesheet() -> str:
@@ -120,7 +120,7 @@ def verdict(said: dict) -> str:
     return f'<p class="hs-verdict hs-{tone}"><i aria-hidden="true">{SIGNS[tone][0]}</i><span>{text}</span></p>'
 
 
-def index_page(stories: Sequence[Told]) -> str:
+def index_page(stories: Sequence[PlayedStory]) -> str:
     """Return the index: all stories in their groups, with a search."""
     groups = [(group, list(those)) for group, those in groupby(stories, key=lambda one: one.entry.group)]
     contents = "".join(f'<li><a href="#{anchor(at)}">{html(group)} <small>{len(those)}</small></a></li>'
@@ -142,7 +142,7 @@ def anchor(at: int) -> str:
     return f"group-{at + 1}"
 
 
-def finder(stories: Sequence[Told]) -> str:
+def finder(stories: Sequence[PlayedStory]) -> str:
     """Return the search form: words, how stories end, and the release."""
     ends = "".join(
         f'<label><input type="radio" name="tone" value="{tone}"{" checked" * (not tone)}>{words} '
@@ -160,18 +160,18 @@ def finder(stories: Sequence[Told]) -> str:
     )
 
 
-def _ends(stories: Sequence[Told]) -> list[tuple[str, str, int]]:
+def _ends(stories: Sequence[PlayedStory]) -> list[tuple[str, str, int]]:
     ends = Counter(one.tone for one in stories)
     return [(tone, f"{sign} {words}", ends[tone]) for tone, (sign, words) in SIGNS.items()]
 
 
-def section(place: str, group: str, stories: Sequence[Told]) -> str:
+def section(place: str, group: str, stories: Sequence[PlayedStory]) -> str:
     """Return a group of the index."""
     rows = "".join(row(one) for one in stories)
     return f'<section id="{place}"><h2>{html(group)}</h2><ul class="ws-stories">{rows}</ul></section>'
 
 
-def row(one: Told) -> str:
+def row(one: PlayedStory) -> str:
     """Return a story of the index."""
     sign, words = SIGNS[one.tone]
     return (

@@ -141,7 +141,7 @@ class Classic(Numbers):
 
     def write(self) -> None:
         """Write records, planned events and waiting operations."""
-        self.t.consumer.node = state.NOBODY
+        self.t.consumer.node = state.NONE
         for batch in (batch for queue in queues(self.now) for batch in queue.batches):
             self.t.sizes[self.piece(batch.first) : self.piece(batch.last + 1)] = batch.size_bytes
         self._records()

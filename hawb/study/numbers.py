@@ -36,7 +36,7 @@ from hawb.study.question import Study, source_of
 
 ORIGINS = {"measured: ": "measured", "assumed: ": "assumed", "https://": "published"}
 """The beginnings of sources, with the origin that each one means."""
-UNTOLD = "not told"
+NOT_STATED = "not told"
 """The origin of a study's number that has no source."""
 
 WHOLE = {"mean_s", "distribution"}
@@ -97,7 +97,7 @@ PARTS: dict[str, tuple[str, type[Struct]]] = {
 class Setting(Struct, frozen=True):
     """A number that a study was played with, as text.
 
-    `origin` is one of `ORIGINS`, or `UNTOLD`; `reason` is the text of its sources.
+    `origin` is one of `ORIGINS`, or `NOT_STATED`; `reason` is the text of its sources.
     """
 
     name: str
@@ -195,7 +195,7 @@ def origin(source: str | None) -> tuple[str, str]:
     for begins, word in ORIGINS.items():
         if source is not None and source.startswith(begins.rstrip(": ")):
             return word, source if word == "published" else source.removeprefix(begins.rstrip(": ")).lstrip(": ")
-    return UNTOLD, ""
+    return NOT_STATED, ""
 
 
 # Plain values

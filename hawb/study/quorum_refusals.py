@@ -17,7 +17,7 @@ from hawb.engine.quorum.fifo_state import Enqueuer, Fifo
 from hawb.engine.raft_groups import events as raft_events
 from hawb.engine.raft_groups.group import Group, Proposal
 from hawb.raft.log import NOOP
-from hawb.raft.member import NOWHERE as NOBODY
+from hawb.raft.member import NOWHERE as NO_MEMBER
 from hawb.raft.messages import AppendEntries, InstallSnapshot, TryBecomeLeader
 from hawb.rules.limits import is_roomy
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
@@ -124,7 +124,7 @@ def is_grouped_oddly(now: State) -> bool:
     group, queue = the_group(now), next(queues(now))
     known = all(len(member.log.configurations) == 1 and member.members == queue.members
                 for member in group.members.values())  # fmt: skip
-    hands_over = any(member.transferring_to != NOBODY for member in group.members.values())
+    hands_over = any(member.transferring_to != NO_MEMBER for member in group.members.values())
     there = {node for node in queue.members if not now.nodes[node].virgin}
     return not known or hands_over or set(group.members) != there or any(
         one.members != queue.members or one.absent for one in queues(now)

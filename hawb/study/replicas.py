@@ -253,7 +253,7 @@ def _advice(
         if queue.type not in TYPES or facts.exclusive:
             continue
         blockers = [] if move.type == "quorum" else [one.what for one in move.reasons]
-        alone = queue.type == "classic" and facts.mirrors is None and inventory.policies_told and not move.mirrored
+        alone = queue.type == "classic" and facts.mirrors is None and inventory.policies_listed and not move.mirrored
         has = len(facts.members) if facts.members else 1 if alone else _mirrored(facts)
         online = _online(facts)
         if not blockers:

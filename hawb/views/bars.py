@@ -16,14 +16,14 @@ LETTER = 7
 
 def svg(
     numbers: Mapping[str, float],
-    told: Mapping[str, str] | None = None,
+    notes: Mapping[str, str] | None = None,
     tones: Mapping[str, str] | None = None,
     *,
     slim: bool = False,
 ) -> str:
     """Return bars for non-negative numbers by name, in the given order, as an SVG element.
 
-    `told` are the texts after the bars, by default the numbers. `tones` are the words of `style.WORDS` that give the
+    `notes` are the texts after the bars, by default the numbers. `tones` are the words of `style.WORDS` that give the
     bars their colours, by default their names. A `slim` picture has the names above the bars.
     """
     left, longest, above, whole = (0, SLIM_LONGEST, NAME_ROW, style.SLIM) if slim else (NAMES, LONGEST, 0, WHOLE)
@@ -35,7 +35,7 @@ def svg(
     rows = ""
     for at, (name, number) in enumerate(numbers.items()):
         top, width = at * row + above, longest * number / most
-        words = html(shortened((told or {}).get(name, f"{number:,.0f}"), room))
+        words = html(shortened((notes or {}).get(name, f"{number:,.0f}"), room))
         look = style.tone((tones or {}).get(name, name), is_name=True)
         rows += (
             f'<g class="{look}"><text class="name" {place} y="{top + 19 - above}">{html(shortened(name, letters))}'
@@ -43,7 +43,7 @@ def svg(
             f' height="{ROW - 10}" rx="2"/><text class="name" x="{left + width + 8:.1f}" y="{top + 19}">{words}'
             "</text></g>"
         )
-    said = html("; ".join(f"{name}: {(told or {}).get(name, number)}" for name, number in numbers.items()))
+    said = html("; ".join(f"{name}: {(notes or {}).get(name, number)}" for name, number in numbers.items()))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{said}" width="{whole}" height="{height}"'
         f' viewBox="0 0 {whole} {height}" font-family="{style.FONT}" font-size="13">{rows}</svg>'
@@ -53,9 +53,9 @@ def svg(
 def figure(
     numbers: Mapping[str, float],
     caption: str,
-    told: Mapping[str, str] | None = None,
+    notes: Mapping[str, str] | None = None,
     tones: Mapping[str, str] | None = None,
 ) -> str:
     """Return bars as a figure of a page, with those for a phone."""
-    broad, slim = (svg(numbers, told, tones, slim=slim) for slim in (False, True))
+    broad, slim = (svg(numbers, notes, tones, slim=slim) for slim in (False, True))
     return page.figure(broad, caption, slim=slim)

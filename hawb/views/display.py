@@ -40,14 +40,14 @@ def mimebundle(
     return {kind: getattr(thing, makers[kind])() for kind in asked if hasattr(thing, makers[kind])}
 
 
-class Said(str):
+class PlainText(str):
     """A text that shows itself without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
-class Told(Said):
+class Sentences(PlainText):
     """Sentences that show themselves in lines that fit a notebook."""
 
     __slots__ = ()

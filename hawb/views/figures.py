@@ -46,8 +46,8 @@ def drawn(
         figure, panels = plt.subplots(figsize=size, layout="constrained", squeeze=False, **grid)
         headline(figure, sentence)
         if note:
-            told = fill(note, int(size[0] * NOTE_CHARACTERS), break_on_hyphens=False)
-            figure.supxlabel(told, x=MARGIN, ha="left", color=PRINTED_FAINT, fontsize=8)
+            caption = fill(note, int(size[0] * NOTE_CHARACTERS), break_on_hyphens=False)
+            figure.supxlabel(caption, x=MARGIN, ha="left", color=PRINTED_FAINT, fontsize=8)
         yield figure, panels
         plt.close(figure)  # the caller shows it; without this pyplot would show it again
 

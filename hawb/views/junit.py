@@ -38,10 +38,10 @@ def _case(element: Element, case: Case) -> None:
     if failed := _failed(case):
         first = failed[0]
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        told = SubElement(
+        test_case = SubElement(
             element, "error" if case.broken else "failure", type=first.rule, message=f"{shown(first.sentence)}{more}"
         )
-        told.text = "\n".join(map(_line, failed))
+        test_case.text = "\n".join(map(_line, failed))
     if others := [issue for issue in case.issues if issue.level != ERROR]:
         SubElement(element, "system-out").text = "\n".join(f"{issue.level}: {_line(issue)}" for issue in others)
 

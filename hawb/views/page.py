@@ -76,19 +76,19 @@ def report_page(
         *shown,
         *below,
         section(_("What is assumed"), *(f"<p>{html(note)}</p>" for note in report.assumptions)),
-        section(_("What the files do not say"), *(f"<p>{html(note)}</p>" for note in report.untold)),
+        section(_("What the files do not say"), *(f"<p>{html(note)}</p>" for note in report.missing)),
     ]
     top = f'<header><h1>{html(report.question)}</h1>{verdict(report.verdict)}<p class="about">{about}</p></header>'
-    title = f"{html(report.question)} {style.ANSWERS[report.verdict.answer].told}"
+    title = f"{html(report.question)} {style.ANSWERS[report.verdict.answer].label}"
     return document(title, [top, f"<main>{''.join(main)}</main>"], rules)
 
 
-def verdict(told: Verdict) -> str:
+def verdict(answer: Verdict) -> str:
     """Return a verdict as HTML: its glyph, its word, and why."""
-    look = style.ANSWERS[told.answer]
-    sentence = _("{lead} {why}.", lead=f"<strong>{told.lead}</strong>", why=html(told.why))
+    look = style.ANSWERS[answer.answer]
+    sentence = _("{lead} {why}.", lead=f"<strong>{answer.lead}</strong>", why=html(answer.why))
     glyph = f'<span class="glyph" aria-hidden="true">{look.glyph}</span>'
-    return f'<p class="verdict {told.answer}">{glyph}<span>{sentence}</span></p>'
+    return f'<p class="verdict {answer.answer}">{glyph}<span>{sentence}</span></p>'
 
 
 def _to_do(one: ToDo) -> str:
@@ -155,16 +155,16 @@ def rows_html(table: Table, kinds: Sequence[int] = ()) -> str:
 
 
 def _cell(table: Table, at: int, value: object, css: str) -> str:
-    told = table.cell_text(value)
-    look = " ".join(filter(None, [css, style.tone(told, at == 0), "short" if _is_short(told) else ""]))
+    text = table.cell_text(value)
+    look = " ".join(filter(None, [css, style.tone(text, at == 0), "short" if _is_short(text) else ""]))
     tag, scope = ("th", ' scope="row"') if at == 0 else ("td", "")
     name = html(table.columns[at])
-    return f'<{tag}{scope} class="{look}" data-name="{name}"><bdi>{html(told)}</bdi></{tag}>'
+    return f'<{tag}{scope} class="{look}" data-name="{name}"><bdi>{html(text)}</bdi></{tag}>'
 
 
-def _is_short(told: str) -> bool:
+def _is_short(text: str) -> bool:
     """Return True if a cell must not be broken: it is short, or one word of usual length."""
-    return len(told) <= (SHORT if " " in told else LONGEST_WORD)
+    return len(text) <= (SHORT if " " in text else LONGEST_WORD)
 
 
 def figure(svg: str, caption: str = "", sized: bool = False, slim: str = "") -> str:

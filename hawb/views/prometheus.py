@@ -32,8 +32,8 @@ def exposition(gauges: Sequence[Gauge]) -> str:
 
 
 def _labels(labels: Mapping[str, str]) -> str:
-    told = (f'{name}="{_escaped(value, BACKSLASH, QUOTE, LINE)}"' for name, value in labels.items())
-    return f"{{{','.join(told)}}}" if labels else ""
+    pairs = (f'{name}="{_escaped(value, BACKSLASH, QUOTE, LINE)}"' for name, value in labels.items())
+    return f"{{{','.join(pairs)}}}" if labels else ""
 
 
 def _escaped(text: str, *marks: tuple[str, str]) -> str:

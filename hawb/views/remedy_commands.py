@@ -120,17 +120,17 @@ def _mending(remedy: Remedy) -> str:
     if not remedy.nodes:
         mend = N_("Mend the network between {sides}: until then they do not see each other.")
         return _(mend, **words) if remedy.sides else _("Mend the network: paused nodes wait for it.")
-    told = []
+    commands = []
     if remedy.queues:
         empty = N_("Let consumers empty {queues} on {node}: what that side alone has is lost otherwise.")
-        told.append(_(empty, queues=listing(remedy.queues), node=shown(remedy.nodes[0])))
+        commands.append(_(empty, queues=listing(remedy.queues), node=shown(remedy.nodes[0])))
     if remedy.cut:
         mend = N_(
             "Mend the network between {sides}, then restart {nodes}: the partition lasts until then."
         )
     else:
         mend = N_("Restart {nodes}: the network works, and {sides} go on without each other until then.")
-    return paragraph([*told, _(mend, **words)])
+    return paragraph([*commands, _(mend, **words)])
 
 
 def _commands(remedy: Remedy, files: Sequence[str]) -> Iterator[str]:

@@ -30,7 +30,7 @@ class Verdict(Struct, frozen=True):
     @property
     def lead(self) -> str:
         """Return the answer as the beginning of a sentence: No:, or Yes, but."""
-        word = style.ANSWERS[self.answer].told
+        word = style.ANSWERS[self.answer].label
         return word if self.answer == "but" else _("{word}:", word=word)
 
     @property
@@ -72,7 +72,7 @@ class Report(Struct, frozen=True):
     todo: tuple[ToDo, ...] = ()
     parts: tuple[Part, ...] = ()
     assumptions: tuple[str, ...] = ()
-    untold: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def worst(answers: list[Answer]) -> Answer:

@@ -44,14 +44,14 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _result(issue: Issue, rule_index: int) -> dict[str, Any]:
-    told = {
+    result = {
         "ruleId": issue.rule,
         "ruleIndex": rule_index,
         "level": issue.level,
         "message": {"text": shown(issue.sentence)},
         "partialFingerprints": {FINGERPRINT: _fingerprint(issue)},
     }
-    return told if issue.file is None else told | {"locations": [_location(issue, issue.file)]}
+    return result if issue.file is None else result | {"locations": [_location(issue, issue.file)]}
 
 
 def _location(issue: Issue, file: str) -> dict[str, Any]:
@@ -68,5 +68,5 @@ def _uri(file: str) -> str:
 
 
 def _fingerprint(issue: Issue) -> str:
-    told = "\0".join((issue.rule, issue.subject, issue.file or ""))
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+    identity = "\0".join((issue.rule, issue.subject, issue.file or ""))
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()

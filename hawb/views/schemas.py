@@ -53,34 +53,34 @@ def schema(command: str) -> dict[str, Any]:
         "study": (list[answers.Estimate],),
         "upgrade": (answers.Upgrade, answers.Road),
     }
-    told, named = msgspec.json.schema_components(forms[command], ref_template="#/$defs/{name}")
-    return _headed(command, {**(told[0] if len(told) == 1 else {"anyOf": [*told]}), "$defs": named})
+    types, named = msgspec.json.schema_components(forms[command], ref_template="#/$defs/{name}")
+    return _headed(command, {**(types[0] if len(types) == 1 else {"anyOf": [*types]}), "$defs": named})
 
 
-def _headed(command: str, told: dict[str, Any]) -> dict[str, Any]:
-    _tidy(told)
+def _headed(command: str, form: dict[str, Any]) -> dict[str, Any]:
+    _tidy(form)
     return {
         "$schema": DIALECT,
         "$id": f"urn:hawb:schema:{VERSION}:{command}",
         "title": f"hawb {command} --json",
         "$comment": "Within a version keys are added, and none is taken away or comes to mean something else.",
-        **told,
+        **form,
     }
 
 
-def _tidy(told: Any) -> None:
+def _tidy(part: Any) -> None:
     """Put descriptions on one line, in any release of Python, and make keys with a default required.
 
     Such keys may be left out when a struct is made, but they are always in the JSON.
     """
-    for inner in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
         _tidy(inner)
-    if isinstance(told, dict):
-        if isinstance(text := told.get("description"), str):
-            told["description"] = " ".join(text.split())
-        if isinstance(keys := told.get("properties"), dict):
+    if isinstance(part, dict):
+        if isinstance(text := part.get("description"), str):
+            part["description"] = " ".join(text.split())
+        if isinstance(keys := part.get("properties"), dict):
             by_default = {key for key, form in keys.items() if "default" in form}
-            told["required"] = sorted({*told.get("required", ()), *by_default})
+            part["required"] = sorted({*part.get("required", ()), *by_default})
             for key in by_default:
                 del keys[key]["default"]
 
@@ -93,14 +93,14 @@ def _of_outcomes() -> dict[str, Any]:
     from hawb.scenario.expected import ExpectedOutcome
 
     text = json.dumps(msgspec.json.schema(ExpectedOutcome)).replace("Expected", "")
-    told = json.loads(text)
-    told["$defs"]["Outcome"]["description"] = "The moment at which a run ends."
-    told["$defs"]["Error"]["properties"].pop("contains")
-    told["$defs"]["Outcome"]["properties"]["queues"]["additionalProperties"] = {"$ref": "#/$defs/Queue"}
-    for name, form in told["$defs"].items():
+    schema = json.loads(text)
+    schema["$defs"]["Outcome"]["description"] = "The moment at which a run ends."
+    schema["$defs"]["Error"]["properties"].pop("contains")
+    schema["$defs"]["Outcome"]["properties"]["queues"]["additionalProperties"] = {"$ref": "#/$defs/Queue"}
+    for name, form in schema["$defs"].items():
         form.pop("additionalProperties", None)
         form["required"] = sorted(form["properties"].keys() - OF_RUNS.get(name, set()))
-    return told
+    return schema
 
 
 def main() -> None:

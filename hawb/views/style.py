@@ -85,7 +85,7 @@ class Look(Struct, frozen=True):
     word: str
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """Return the word in the language in force."""
         return _(self.word)
 
@@ -175,9 +175,9 @@ SHARES = ((0.0, "○"), (0.375, "◔"), (0.625, "◑"), (1.0, "◕"))
 """The rings of unsynchronised mirrors, each with the largest share of the master's messages for which it stands."""
 
 
-def tone(told: str, is_name: bool = False) -> str:
+def tone(word: str, is_name: bool = False) -> str:
     """Return the verdict that a cell, or the name of a row, is about: a key of ANSWERS, or ""."""
-    return (is_name and WORDS.get(told)) or TONES.get(told.rpartition(": ")[2][:1], "")
+    return (is_name and WORDS.get(word)) or TONES.get(word.rpartition(": ")[2][:1], "")
 
 
 def properties(palette: dict[str, str]) -> str:

@@ -29,12 +29,12 @@ TABLE = f"border-collapse:collapse;margin-bottom:8px;font:12px {style.FONT};colo
 TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top;white-space:normal;max-width:44em"
 
 
-def cell(told: str, before: str | None, align: str = CELL) -> str:
+def cell(text: str, before: str | None, align: str = CELL) -> str:
     """Return a cell with a text, marked if the text `before` was different or None (there was no cell)."""
-    if told == before or before is None:
+    if text == before or before is None:
         mark = f";{CHANGED}" if before is None else ""
-        return f'<td style="{align}{mark}"><bdi>{html(told)}</bdi></td>'
-    both = f"<bdi>{html(before or 'none')}</bdi> → <bdi>{html(told or 'none')}</bdi>"
+        return f'<td style="{align}{mark}"><bdi>{html(text)}</bdi></td>'
+    both = f"<bdi>{html(before or 'none')}</bdi> → <bdi>{html(text or 'none')}</bdi>"
     return f'<td style="{align};{TWO_WIDE};{CHANGED}">{both}</td>'
 
 

@@ -76,10 +76,10 @@ def _widths(cells: Sequence[Sequence[str]], headers: Sequence[str], width: int |
     from rich.cells import cell_len
 
     texts = [[head, *(row[at] for row in cells)] for at, head in enumerate(headers)]
-    natural = [max(cell_len(head) + GAP, *map(cell_len, told)) for head, told in zip(headers, texts, strict=True)]
+    natural = [max(cell_len(head) + GAP, *map(cell_len, column)) for head, column in zip(headers, texts, strict=True)]
     if width is None or sum(natural) + GAP * (len(natural) - 1) <= width:
         return natural
-    words = [max((cell_len(word) for text in told for word in text.split()), default=0) for told in texts]
+    words = [max((cell_len(word) for text in column for word in text.split()), default=0) for column in texts]
     widths = [min(wanted, max(word, 1), LONGEST_WORD) for wanted, word in zip(natural, words, strict=True)]
     room = width - sum(widths) - GAP * (len(widths) - 1)
     if room < 0:
@@ -113,16 +113,16 @@ def _lines(
     from rich.style import Style
 
     def line(row: Sequence[str], inks: Iterable[str]) -> str:
-        told, spaces = "", 0
+        line_text, spaces = "", 0
         for at, (cell, width, ink) in enumerate(zip(row, widths, inks, strict=True)):
             free = width - cell_len(cell)
             before, behind = (free, 0) if at in right else (0, free)
             if cell:
                 inked = Style.parse(ink).render(cell, color_system=ColorSystem.STANDARD) if colour and ink else cell
-                told, spaces = f"{told}{' ' * (spaces + before)}{inked}", behind + GAP
+                line_text, spaces = f"{line_text}{' ' * (spaces + before)}{inked}", behind + GAP
             else:
                 spaces += width + GAP
-        return told
+        return line_text
 
     yield line(headers, ["bold"] * len(headers))
     for row in rows:
@@ -137,8 +137,8 @@ def _row_by_row(cells: Iterable[Sequence[str]], headers: Sequence[str], width: i
         head, *rest = [(name, cell) for name, cell in zip(headers, row, strict=True) if cell]
         lines += [Text(line, style=_ink(head[1], True) or "bold") for line in wrapped(head[1], width)]
         for name, cell in rest:
-            told = f"{name}: {cell}" if name else cell
-            lines += [Text(line, style=_ink(cell)) for line in wrapped(told, width, "  ")]
+            text = f"{name}: {cell}" if name else cell
+            lines += [Text(line, style=_ink(cell)) for line in wrapped(text, width, "  ")]
     return drawn(Text("\n").join(lines), width, colour)
 
 
@@ -181,9 +181,9 @@ def drawn(what: RenderableType, width: int, colour: bool) -> str:
         file=StringIO(), width=width, color_system="standard" if colour else None, force_terminal=colour,
         no_color=not colour, force_jupyter=False, highlight=False, markup=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
-    with console.capture() as told:
+    with console.capture() as captured:
         console.print(what, soft_wrap=False)
-    return "\n".join(line.rstrip() for line in told.get().rstrip("\n").split("\n"))
+    return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
 
 
 def terminal() -> tuple[int, bool]:
@@ -194,7 +194,7 @@ def terminal() -> tuple[int, bool]:
     return max(shutil.get_terminal_size().columns, 40), not plain
 
 
-def told(report: Report) -> str:
+def for_terminal(report: Report) -> str:
     """Return a report for standard output."""
     return text(report, *terminal())
 
@@ -208,7 +208,7 @@ def text(report: Report, width: int = WIDTH, colour: bool = False) -> str:
         parts.append("\n".join([head(_("What to do"), width, colour), *lines]))
     parts += [_part(part, width, colour) for part in report.parts]
     parts += _listed(_("What is assumed"), report.assumptions, width, colour)
-    parts += _listed(_("What the files do not say"), report.untold, width, colour)
+    parts += _listed(_("What the files do not say"), report.missing, width, colour)
     return "\n\n".join(parts)
 
 

@@ -14,7 +14,7 @@ from hawb.broker.drive import without_counts
 from hawb.broker.observe import publishers_of
 from hawb.broker.publishing import Publishing
 from hawb.broker.real import Played
-from hawb.broker.steady import Clock, SteadyPublisher, beat
+from hawb.broker.steady import Clock, SteadyPublisher, run_at_ticks
 from hawb.conformance.compare import compare
 from hawb.conformance.races import slack_of, with_its_numbers
 from hawb.scenario.load import load
@@ -36,7 +36,7 @@ def test_a_client_that_is_late_does_at_once_what_was_due(monkeypatch) -> None:
 
     async def story() -> None:
         now_s = asyncio.get_running_loop().time()
-        await beat(Clock(now_s - 1, 10), lambda: not pauses, done.append)
+        await run_at_ticks(Clock(now_s - 1, 10), lambda: not pauses, done.append)
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
@@ -85,10 +85,10 @@ def test_a_publisher_is_blocked_while_rabbitmq_holds_it_back_and_tells_it_nothin
     channel = Written()
     publisher = publisher_on(channel)
     asyncio.run(hear(publisher))
-    states = [publisher.state(held_back=held_back, now_s=now_s)
-              for held_back, now_s in ((True, HEARD_S + 0.5), (True, HEARD_S + 2), (False, HEARD_S + 2))]  # fmt: skip
+    states = [publisher.state(throttled=throttled, now_s=now_s)
+              for throttled, now_s in ((True, HEARD_S + 0.5), (True, HEARD_S + 2), (False, HEARD_S + 2))]  # fmt: skip
     channel.open = False
-    assert [*states, publisher.state(held_back=True, now_s=0)] == ["running", "blocked", "running", "closed"]
+    assert [*states, publisher.state(throttled=True, now_s=0)] == ["running", "blocked", "running", "closed"]
 
 
 HEARD_S = 1e9

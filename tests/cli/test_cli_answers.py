@@ -121,7 +121,7 @@ def test_an_answer_has_its_question_its_word_its_status_and_what_to_do(tmp_path,
     result = asked(tmp_path, f"{words} -o {page}", content)
     question, _, rest = result.stdout.removeprefix("# ").replace("\n# ", "\n").partition("\n")
     assert question.endswith("?"), result.stdout + result.stderr
-    assert rest.startswith(f"{ANSWERS[answer].glyph} {ANSWERS[answer].told}: "), result.stdout
+    assert rest.startswith(f"{ANSWERS[answer].glyph} {ANSWERS[answer].label}: "), result.stdout
     assert result.exit_code == (0 if words in DONE else EXIT_STATUSES[answer])
     assert "note: " not in result.stderr and result.stderr.endswith(f"{page}: the answer as a page\n")
     assert " ".join(result.stdout.replace("\n# ", "\n").split()).removeprefix("# ").startswith(first_line(page))
@@ -161,7 +161,7 @@ ON_SPARK = [
 def test_an_answer_that_spark_found_has_the_same_grammar(report: Report, answer: str):
     shown = text(report)
     question, _, rest = shown.partition("\n")
-    assert question.endswith("?") and rest.startswith(f"{ANSWERS[answer].glyph} {ANSWERS[answer].told}: "), shown
+    assert question.endswith("?") and rest.startswith(f"{ANSWERS[answer].glyph} {ANSWERS[answer].label}: "), shown
     what_to_do(shown, answer)
 
 

@@ -148,10 +148,10 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
     },
     "promotion": {
         "running nodes without a mirror were struck from the list before": [
-            "offline_heir: in members and (node not in running): return => in members: return",
+            "offline_candidate: in members and (node not in running): return => in members: return",
         ],
         "a node that is forgotten is no member any more": [
-            "offline_heir: if node != forgotten and node in members…in running): return => if node in members and node not in running: return",
+            "offline_candidate: if node != forgotten and node in members…in running): return => if node in members and node not in running: return",
         ],
         "mirrors join one by one": [
             "recoverable_mirrors: node in mirrors if node => node in reversed(list(mirrors)) if node",
@@ -261,11 +261,11 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "exactly: for i in range(min(count - 1, len(mirrors)))] missing => for i in reversed(list(range(min(count -…rrors)))))] missing",
         ],
         KEPT_FOR_NOW: [
-            "listed_nodes: synchronised[0] for node in candidates: …break return [heir] => synchronised[0] pass return [heir]",
-            "listed_nodes: synchronised: heir = node break return => synchronised: pass break return",
-            "listed_nodes: candidates: if node in synchronised: hei…break return [heir] => candidates: pass return [heir]",
+            "listed_nodes: synchronised[0] for node in candidates: …return [new_master] => synchronised[0] pass return [new_master]",
+            "listed_nodes: synchronised: new_master = node break return => synchronised: pass break return",
+            "listed_nodes: candidates: if node in synchronised: new…return [new_master] => candidates: pass return [new_master]",
             "listed_nodes: node in candidates: if node => node in reversed(list(candidates)): if node",
-            "listed_nodes: heir = node break return [heir] => heir = node pass return [heir]",
+            "listed_nodes: new_master = node break return [new_master] => new_master = node pass return [new_master]",
         ],
         "a mirror that is there already does not join again": [
             "listed_nodes: available] candidates = without_repeats(… if len(candidates) => available] pass if len(candidates)",

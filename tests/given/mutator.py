@@ -44,7 +44,7 @@ WITH_RULES = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 LEFT_OUT = {"annotation", "returns", "decorator_list", "type_params", "bases"}
 """Parts of a module that decide nothing."""
 
-NAMES_ONLY = {"NOBODY", "NOTHING"}.union(*KINDS)
+NAMES_ONLY = {"NO_NODE", "NOTHING"}.union(*KINDS)
 """Constants whose number says nothing: it only tells them apart."""
 
 CONTEXT = 8

@@ -85,5 +85,5 @@ def test_without_spans_there_are_no_rates():
 
 
 def test_shares_are_of_all_failures():
-    stopped, power_off, lost = Shares(stopped=20, power_off=30, killed=50, disk_lost=8, unknown=7).told()
+    stopped, power_off, lost = Shares(stopped=20, power_off=30, killed=50, disk_lost=8, unknown=7).observed()
     assert (stopped, power_off, lost) == (0.2, 0.3, pytest.approx(0.08))

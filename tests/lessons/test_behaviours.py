@@ -67,7 +67,7 @@ def test_words_that_only_begin_like_others_find_nothing_else():
     ("words", "name"),
     [("net_ticktime link timeout", "links.time_out"), ("rabbitmqctl reset the node", "membership.reset"),
      ("redeclare queue inequivalent arg", "queue_arguments.first_difference"),
-     ("queue master forgotten offline promote mirror", "promotion.offline_heir"),
+     ("queue master forgotten offline promote mirror", "promotion.offline_candidate"),
      ("publisher nack crash", "confirms.replica_crashed"), ("ack after failover new master", "places.meant"),
      ("memory alarm blocks publisher", "alarms.blocks_publishing")],
 )  # fmt: skip

@@ -117,7 +117,7 @@ def test_one_more_mirror_is_one_more_where_there_is_a_node_for_it():
     run = story(*exactly)
     found = of(asked(run), "one more mirror")
     assert found.change.what == "one more mirror (ha-params: 3)"
-    assert (asked(run).told.copies, found.result.copies, found.result.state) == (2, 3, "running")
+    assert (asked(run).as_played.copies, found.result.copies, found.result.state) == (2, 3, "running")
     full = story(*exactly[:-1], {"kill": ["a", "b"]}, nodes="ab")
     assert of(asked(full), "one more mirror").change.impossible == "the cluster has 2 nodes, and each has a replica"
     listed = story(policy(ha_mode="nodes", ha_params=["a", "b"]), *exactly[1:])
@@ -175,7 +175,7 @@ def test_what_does_not_last_is_offered_to_last():
     run = story(declare(), fleeting, {"stop": "a"}, {"start": "a"})
     assert of(asked(run), "persistent messages").kept == 5
     plain_mode = of(asked(run), "publisher confirms")
-    assert (plain_mode.kept, plain_mode.result.lost_confirmed, asked(run).told.lost_confirmed) == (0, 5, 0)
+    assert (plain_mode.kept, plain_mode.result.lost_confirmed, asked(run).as_played.lost_confirmed) == (0, 5, 0)
 
 
 def test_a_partition_is_offered_the_other_handlings():
@@ -193,7 +193,7 @@ def test_every_change_can_be_told_and_the_story_itself_is_left_as_it_was(file):
     for found in harms(run):
         alternatives = what_would_have_kept(run, found)
         again = Run.of(read_scenario(before))
-        assert result(again, found.queue, found.step) == alternatives.told
+        assert result(again, found.queue, found.step) == alternatives.as_played
         assert repr(Table(alternatives)).count("\n") == 1 + len(alternatives.changed)
         for one in alternatives.changed:
             assert (one.result is None) == bool(one.change.impossible)

@@ -7,7 +7,7 @@ from inventories import FILES, cluster, policy, queue
 from migrations import MATRIX
 
 from hawb.planning import inventory
-from hawb.planning.crossing import UNTOLD, crossed, later
+from hawb.planning.crossing import RELEASE_UNKNOWN, crossed, later
 from hawb.rules.upgrade_road import NoRoad
 
 
@@ -43,7 +43,7 @@ def test_there_is_no_road_to_the_same_or_an_older_release(version: str, to: str)
 
 
 def test_an_unknown_release_has_no_road():
-    assert plan(release=None).notes[-1] == UNTOLD and plan(release=None).crossing is None
+    assert plan(release=None).notes[-1] == RELEASE_UNKNOWN and plan(release=None).crossing is None
     with pytest.raises(NoRoad, match="name it with --from"):
         plan(release=None, via=[])
     with pytest.raises(NoRoad, match=r"release '3\.7\.28': not one of"):

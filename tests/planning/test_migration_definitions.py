@@ -87,7 +87,7 @@ def test_a_second_migration_has_nothing_to_do(tmp_path: Path):
     file.write_text(json.dumps(definitions(real())))
     again = planned(inventory.of_files([file]))
     assert again.counts["ready"] == again.counts["ready with changes"] == 0
-    kept = len(real().having("not", "stays"))
+    kept = len(real().with_verdict("not", "stays"))
     assert (again.counts["not"], again.counts["stays"]) == (0, kept), "nothing is mirrored any more"
 
 

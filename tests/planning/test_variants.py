@@ -116,7 +116,7 @@ def test_what_differs_comes_first_and_is_marked_and_what_does_not_is_counted():
     told, other = outcome(run), outcome(varied(run, setting("h", "ha-sync-mode: automatic")).run)
     first, second = side_by_side.pairs(told, other)
     assert (first.queue, first.differs, second.queue, second.differs) == ("h", True, "plain", False)
-    assert first.told.figures["lost (confirmed)"] == "9 (9)"
+    assert first.as_played.figures["lost (confirmed)"] == "9 (9)"
     assert first.varied.figures["lost (confirmed)"] == "0 (0)"
     text = side_by_side.text(told, other, "automatic")
     assert "1 of 2 queues are the same in both." in text
@@ -131,7 +131,7 @@ def test_what_differs_comes_first_and_is_marked_and_what_does_not_is_counted():
 def test_a_queue_of_one_story_alone_is_gone_in_the_other():
     told, other = outcome(story(QUORUM)), outcome(story({"wait": 1}))
     (pair,) = side_by_side.pairs(told, other)
-    assert (pair.told.state, pair.varied.state, pair.varied.replicas) == ("running", "gone", {})
+    assert (pair.as_played.state, pair.varied.state, pair.varied.replicas) == ("running", "gone", {})
 
 
 def test_names_from_outside_stay_text():

@@ -10,10 +10,10 @@ from rule_inputs import arrangements, records, subsets
 from hawb.rules.policies import Promote, mirroring
 from hawb.rules.promotion import (
     ALWAYS,
-    NOBODY,
+    NO_NODE,
     WHEN_SYNCED,
     candidate,
-    offline_heir,
+    offline_candidate,
     recoverable_mirrors,
     refuses_on_failure,
     takes_mirrors_down,
@@ -26,7 +26,7 @@ SIZES = (1, 2, 3, 4)
 def test_the_candidate_is_the_master_or_else_the_oldest_mirror_alive(size):
     for record, alive in product(records(size), list(subsets(tuple(range(size))))):
         line = [node for node in (record.master, *record.mirrors) if node in alive]
-        assert candidate(record.master, record.mirrors, alive) == (line[0] if line else NOBODY)
+        assert candidate(record.master, record.mirrors, alive) == (line[0] if line else NO_NODE)
 
 
 @pytest.mark.parametrize("decides", [refuses_on_failure, takes_mirrors_down])
@@ -55,9 +55,9 @@ def test_recoverable_mirrors_are_those_that_mirror_or_are_down(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_offline_heir_is_the_first_recoverable_member_that_does_not_run(size):
+def test_the_offline_candidate_is_the_first_recoverable_member_that_does_not_run(size):
     nodes = tuple(range(size))
     for recoverable, forgotten in product(list(arrangements(nodes)), nodes):
         for members, running in product(list(subsets(nodes)), list(subsets(nodes))):
             fit = [node for node in recoverable if node in set(members) - set(running) - {forgotten}]
-            assert offline_heir(recoverable, forgotten, members, running) == (fit[0] if fit else NOBODY)
+            assert offline_candidate(recoverable, forgotten, members, running) == (fit[0] if fit else NO_NODE)

@@ -18,7 +18,7 @@ from hawb.site.chosen import CHOSEN
 from hawb.site.first import first_moves, key
 from hawb.site.front_page import first_script, front_page, front_script
 from hawb.site.lab import begin
-from hawb.site.pages import Told, stylesheet
+from hawb.site.pages import PlayedStory, stylesheet
 from hawb.views.formatting import html
 
 ENTRIES = catalogue(ROOT / "data" / "scenarios")
@@ -87,7 +87,7 @@ def test_another_language_has_the_same_moves(name: str):
 
 
 def test_all_that_the_first_page_loads_before_python_is_small():
-    told = [Told(entry, entry.title, "", 0, "", "") for entry in ENTRIES]
+    told = [PlayedStory(entry, entry.title, "", 0, "", "") for entry in ENTRIES]
     page = front_page(ENTRIES, has_engine=True)
     files = {"site.css": stylesheet(), "front.js": front_script()}
     assert set(re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="([^"]+)"', page)) - {"data:,"} == files.keys()

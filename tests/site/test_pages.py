@@ -12,7 +12,7 @@ from browser_pages import ROOT
 
 from hawb.scenario.catalogue import Entry, catalogue
 from hawb.site.build import build, size_bytes
-from hawb.site.pages import index_page, replay_script, story_page, told
+from hawb.site.pages import index_page, played_story, replay_script, story_page
 from hawb.site.replay import replay
 
 FEW = ["unsynchronised-mirror-promoted", "quorum-leader-killed", "autoheal-who-wins"]
@@ -49,7 +49,7 @@ def test_names_stay_in_their_place():
     played = replay(ROOT / "data" / "scenarios" / f"{FEW[0]}.yaml")
     played |= {"title": "<script>alert(1)</script>", "done": ["kill <b>"] * 8}
     entry = Entry(ROOT / "x.yaml", "<i>", '"><img>')
-    for written in (story_page(entry, played), index_page([told(entry, played)])):
+    for written in (story_page(entry, played), index_page([played_story(entry, played)])):
         assert not re.search(r"<script>|<b><|kill <b>|<i>|<img>", written)
         assert "&lt;i&gt;" in written and "&lt;script&gt;alert(1)&lt;/script&gt;" in written
 

@@ -76,7 +76,7 @@ def test_no_rule_is_left_out(module):
     tried = {
         selection: {"wanted_replicas", "all_nodes", "exactly", "listed_nodes", "without_repeats"},
         promotion: {
-            "candidate", "refuses_on_failure", "takes_mirrors_down", "recoverable_mirrors", "offline_heir",
+            "candidate", "refuses_on_failure", "takes_mirrors_down", "recoverable_mirrors", "offline_candidate",
         },
         locators: {"master_candidates", "locate"},
         rebalancing: {"most_masters", "next_to_move", "destination", "masters_on"},
@@ -121,7 +121,7 @@ def test_promotion():
     members = list(subsets(tuple(range(4))))
     for recoverable, forgotten, known in product(orders, range(4), members):
         for running in members[::3]:
-            agree(promotion.offline_heir, recoverable, forgotten, known, running)
+            agree(promotion.offline_candidate, recoverable, forgotten, known, running)
 
 
 def test_locators():

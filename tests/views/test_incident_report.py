@@ -41,13 +41,13 @@ def test_the_story_has_how_the_nodes_were_and_lines():
 
 def test_what_the_rules_say_is_lost_stands_in_the_story_and_in_the_picture():
     found = account(with_losses(certain(), possible(from_s=9)))
-    sentences = [one for one in found.told if not one.events]
+    sentences = [one for one in found.story if not one.events]
     assert [one.text for one in sentences] == [
         "7 messages of orders were lost: the partition that had them was discarded.",
         "Messages of orders that came in from 09:00:09 to 09:00:18 at n2 or n3 were lost, if there were any: the"
         " partition that had them was discarded.",
     ]  # fmt: skip
-    assert [one.number for one in found.told] == [*range(1, len(found.told) + 1)]
+    assert [one.number for one in found.story] == [*range(1, len(found.story) + 1)]
     marks = [(mark.look, mark.node, mark.number) for mark in found.picture.marks if mark.look == "endangered"]
     assert marks == [("endangered", node, sentences[1].number) for node in ("n2", "n3")]
 
@@ -101,8 +101,8 @@ def test_a_page_fetches_nothing_and_answers_as_json_does(story):
     values = json.loads(json.dumps(plain(found)))
     validate("incident", values)
     assert values["verdict"]["sentence"] in read.said
-    assert [one["text"] for one in values["story"]] == [one.text for one in found.told]
-    assert all(one.text in read.said for one in found.told)
+    assert [one["text"] for one in values["story"]] == [one.text for one in found.story]
+    assert all(one.text in read.said for one in found.story)
 
 
 def test_no_client_is_named():
@@ -137,7 +137,7 @@ def test_a_story_of_several_days_has_them_and_of_a_long_one_its_end_is_drawn(tmp
     for node in "abc":
         (tmp_path / f"rabbit@{node}.log").write_text(said)
     found = account(understand([tmp_path]))
-    assert found.told[0].text.endswith("booted RabbitMQ 3.10.8.")
+    assert found.story[0].text.endswith("booted RabbitMQ 3.10.8.")
     times = [row[1] for row in rows(found, STORY)]
     assert (times[0], times[-1]) == ("2026-07-01 10:00:00", "2026-07-30 10:00:49")
     assert found.picture.title.endswith(f" Drawn is what happened from {times[-MOST_MARKS // 3]} on.")

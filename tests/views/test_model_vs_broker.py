@@ -17,7 +17,7 @@ from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.broker import model_vs_broker
-from hawb.views.broker.model_vs_broker import AGREES, CHANCE, DIFFERS, KNOWN, RACY, UNTOLD, Kept
+from hawb.views.broker.model_vs_broker import AGREES, CHANCE, DIFFERS, KNOWN, NOT_REPORTED, RACY, Kept
 from hawb.views.formatting import html
 from hawb.views.tables import Table
 
@@ -63,7 +63,7 @@ def test_a_broker_that_does_as_the_model_agrees_in_all_that_it_tells():
         name for name in found if name.endswith(".replicas") or name.startswith("ledger.")
     } | {"availability", "events", "losses", "time_s", "maintenance", "alarms", "partitions",
          "queues_elsewhere", "atoms"}  # fmt: skip
-    assert set(found.values()) == {AGREES, UNTOLD}
+    assert set(found.values()) == {AGREES, NOT_REPORTED}
     assert model_vs_broker.verdict(kept()) == AGREES
 
 
@@ -103,14 +103,14 @@ def test_of_a_queue_to_which_no_client_published_a_broker_tells_no_ledger():
     """Dead letters count as published to it in the model alone."""
     case = kept()
     case.recording.outcome["ledger"] = {"q": {"published": 0, "confirmed": [], "nacked": [], "acknowledged": []}}
-    assert verdicts(case)["ledger.q.confirmed"] == UNTOLD
+    assert verdicts(case)["ledger.q.confirmed"] == NOT_REPORTED
 
 
 def test_a_pair_names_both_and_leaves_out_what_neither_tells():
     table = model_vs_broker.pair(kept(messages=2), "queues.q")
     assert table.columns == ("field", "model", "RabbitMQ 3.10.8", "verdict")
     assert ("messages", "3", "2", DIFFERS) in table.rows
-    assert ("replicas", "a: master", "", UNTOLD) in table.rows
+    assert ("replicas", "a: master", "", NOT_REPORTED) in table.rows
     assert [row[0] for row in model_vs_broker.pair(kept(), "ledger.q").rows] == ["confirmed"]
 
 

@@ -38,7 +38,7 @@ def test_the_verdict_comes_first_then_what_to_do_pictures_tables_and_what_is_ass
     assert told == sorted(told)
     assert Page(page).said.index(report.verdict.sentence) < Page(page).said.index("What to do")
     ends = [title for _, title in headings(page, "2")][-2:]
-    assert ends == [*LAST] if report.untold else ends[-1] == LAST[0]
+    assert ends == [*LAST] if report.missing else ends[-1] == LAST[0]
 
 
 @each

@@ -66,7 +66,7 @@ def test_the_way_of_a_queue_goes_on_with_its_heir():
 def test_marks_have_the_numbers_of_their_sentences():
     found = account(incident("3.10/promotion-table-stop"))
     stop = next(mark for mark in found.picture.marks if mark.look == "stopped")
-    assert found.told[stop.number - 1].text == "n1 was asked to stop."
+    assert found.story[stop.number - 1].text == "n1 was asked to stop."
 
 
 def test_of_a_span_the_rest_is_not_drawn():

@@ -135,8 +135,8 @@ def test_colours_are_for_terminals_that_have_them(monkeypatch: pytest.MonkeyPatc
 def test_what_is_piped_is_plain_and_as_wide_as_ever():
     environment = os.environ | {"COLUMNS": "60", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color"}
     program = (
-        "from hawb.views.terminal import terminal, told\nfrom hawb.views.report import Report, Verdict\n"
-        "print(terminal(), told(Report('q', 'about', Verdict('no', 'because'))))"
+        "from hawb.views.terminal import for_terminal, terminal\nfrom hawb.views.report import Report, Verdict\n"
+        "print(terminal(), for_terminal(Report('q', 'about', Verdict('no', 'because'))))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout == f"({WIDTH}, False) q\n✕ No: because.\n  about\n"

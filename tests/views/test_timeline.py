@@ -36,7 +36,7 @@ def test_what_began_it_all_comes_first_and_a_fault_has_nothing_before_it():
     index = next(i for i, event in enumerate(told["events"]) if event["event"] == "messages_lost")
     assert [t for t, _ in because(told, index)] == sorted(t for t, _ in because(told, index))
     fault = of(told, "fault")[0]
-    assert explained(Chronicle(told), fault) == [(fault.t, fault.told[0].text)]
+    assert explained(Chronicle(told), fault) == [(fault.t, fault.sentences[0].text)]
 
 
 def test_redeliveries_have_marks_and_first_deliveries_have_none():

@@ -45,7 +45,7 @@ def test_the_answer_counts_the_queues_that_the_move_is_about(queues: list, sente
 
 
 def test_it_cannot_be_told_of_queues_that_no_file_tells_of():
-    plan = planned(cluster(queues=[], queues_told=False))
+    plan = planned(cluster(queues=[], queues_listed=False))
     assert verdict(plan).sentence == "Cannot tell: no file lists queues."
     assert todo(plan)[0].commands == ("rabbitmqctl export_definitions definitions.json",)
 

@@ -78,7 +78,7 @@ from hawb.engine.core.randomness import GROUP_RING, below
 from hawb.engine.core.state import NOWHERE
 from hawb.engine.queues.transient import excluded
 from hawb.raft.ports import bits_in
-from hawb.rules.promotion import NOBODY, candidate, refuses_on_failure, takes_mirrors_down
+from hawb.rules.promotion import NO_NODE, candidate, refuses_on_failure, takes_mirrors_down
 
 SHARED = True  # the kernel of studies compiles this module
 
@@ -109,7 +109,7 @@ def remove_from_queue(t, q, at_once):
     """
     deferred = not at_once and len(mirrors(t, q)) > 0 and defer_if_blocked(t, q, REPLICA_GONE)
     if deferred or (not q.awaits_master and is_unnoticed_down(t, q.master)):
-        forget_replicas(t, q, missed_bits(t, q))
+        forget_replicas(t, q, down_everywhere_bits(t, q))
         return
     if fall_with_node(t, q) or promote_orphaned_mirror(t, q):
         return
@@ -129,7 +129,7 @@ def remove_from_queue(t, q, at_once):
     counted = len(synchronised(t, q)) + bits_in(q.dead_gm_synchronised)
     if chosen == q.master or (q.awaits_master and not dead and not q.dead_gm_members):
         remove_dead_mirrors(t, q, dead)
-    elif chosen == NOBODY:
+    elif chosen == NO_NODE:
         leave_dead_in_group(t, q, dead)
     elif refuses_on_failure(counted, mirroring_of(t, q).promote_on_failure):
         refuse_promotion(t, q, chosen)
@@ -137,7 +137,7 @@ def remove_from_queue(t, q, at_once):
         promote(t, q, chosen)
 
 
-def missed_bits(t, q):
+def down_everywhere_bits(t, q):
     """Return the dead replicas whose nodes count as down on every running node, as bits."""
     dead, missed = (mirror_bits(t, q) | 1 << q.master) & ~alive_bits(t, q), 0
     for node in range(t.setup.nodes):

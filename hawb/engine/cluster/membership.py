@@ -28,7 +28,7 @@ from hawb.engine.raft_groups import inputs, member_changes
 from hawb.engine.raft_groups.group import STORE
 from hawb.rules import promotion
 
-NOBODY_ONLINE = "no_running_cluster_nodes: no other member is online"
+NO_NODE_ONLINE = "no_running_cluster_nodes: no other member is online"
 
 
 def join(turn: Turn, node: int) -> None:
@@ -45,7 +45,7 @@ def join(turn: Turn, node: int) -> None:
     elif (value.member or not value.virgin) and not turn.setup.khepri:
         turn.refuse(None, disagreement(turn, node))
     elif (found := booting.found_first(turn, node)) == NOWHERE:
-        turn.refuse(None, NOBODY_ONLINE)
+        turn.refuse(None, NO_NODE_ONLINE)
     elif turn.setup.khepri and not khepri.takes_members(turn, found):
         turn.refuse(None, khepri.timed_out(turn, found))
     else:
@@ -81,7 +81,7 @@ def reset(turn: Turn, node: int) -> None:
     if value.status != DOWN:
         turn.refuse(None, still_running(name))
     elif leaves and not alone and not turn.running():
-        turn.refuse(None, NOBODY_ONLINE)
+        turn.refuse(None, NO_NODE_ONLINE)
     elif not alone and value.member and defer_reset(turn, node):
         return
     else:
@@ -325,23 +325,23 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
     """
     queue = turn.queues[name]
     members = [node for node, value in enumerate(turn.nodes) if value.member]
-    heir = promotion.offline_heir(queue.recoverable, queue.master, members, turn.running())
-    if heir == promotion.NOBODY:
+    chosen = promotion.offline_candidate(queue.recoverable, queue.master, members, turn.running())
+    if chosen == promotion.NO_NODE:
         bookkeeping.lose(turn, name, queue.content, reason)
         lifecycle.remove(turn, name, reason)
         return
-    content = disks.on_disks(turn, queue, [heir])[heir] or EMPTY
+    content = disks.on_disks(turn, queue, [chosen])[chosen] or EMPTY
     missing, returned = runs.minus(queue.content, content), runs.minus(content, queue.content)
     turn.because = turn.emit(
-        "heir_chosen", node=heir, queue=name, was=turn.settings.names[queue.master],
+        "heir_chosen", node=chosen, queue=name, was=turn.settings.names[queue.master],
         messages=runs.size(content), missing=runs.size(missing),
     )  # fmt: skip
     held = {node: runs.common(queue.contents[node] or EMPTY, content) for node in queue.mirrors}
     turn.change_queue(
         name,
-        master=heir,
-        mirrors=tuple(node for node in queue.mirrors if node != heir),
-        contents=with_content(queue.contents, held | {queue.master: None, heir: content}),
+        master=chosen,
+        mirrors=tuple(node for node in queue.mirrors if node != chosen),
+        contents=with_content(queue.contents, held | {queue.master: None, chosen: content}),
         redelivered=content,
         uncounted_from=0,
     )

@@ -16,9 +16,9 @@ from hawb.engine.raft_groups.ports import (
     drawn,
     has_given_up,
     hosted,
-    is_held_back,
     is_member,
     is_planned,
+    lacks_coordinator,
     member_of,
     plan,
     reached,
@@ -71,7 +71,7 @@ def arm(t, g, node):
     electors = group & (reached(t, g, node) | 1 << node)
     if member.role != FOLLOWER:
         electors = those_who_hear(t, g, member, electors)
-    if is_held_back(t, g, node):
+    if lacks_coordinator(t, g, node):
         return
     if bits_in(electors) >= majority(bits_in(group)) and not is_planned(t, g, ELECTION_DUE, node):
         plan(t, g, patience_us(t, g, node), ELECTION_DUE, node)

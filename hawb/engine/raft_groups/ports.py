@@ -93,7 +93,7 @@ def has_given_up(t: Turn, a: int, b: int) -> bool:
     return (min(a, b), max(a, b)) in t.suspected
 
 
-def is_held_back(t: Turn, g: Group, node: int) -> bool:
+def lacks_coordinator(t: Turn, g: Group, node: int) -> bool:
     """Return True if a member may not be elected because a stream's coordinator is not available."""
     return streams.is_stream(t, g.name) and not streams.coordinates(t, node)
 
@@ -373,7 +373,7 @@ def note_abreast(t: Turn, g: Group, abreast: int) -> bool:
 
 PORTS = (
     "ELECTION_DUE", "LEADER_ELECTED", "MAJORITY_REACHED", "LOG_CUT", "MEMBERS_ABREAST", "is_member", "member_of",
-    "hosted", "reached", "in_sight", "has_given_up", "is_held_back", "drawn", "plan", "unplan", "is_planned",
+    "hosted", "reached", "in_sight", "has_given_up", "lacks_coordinator", "drawn", "plan", "unplan", "is_planned",
     "await_handover", "outbox", "wishes", "say_refused_by", "transfer_us", "count_replicated", "behind_us",
     "plan_arrival", "plan_write", "enter", "take_committed", "is_committing", "is_to_be_done", "waiting_of",
     "offset_of", "extend", "ask_who_leads", "start_anew", "has_record", "record", "say_available", "count_times",

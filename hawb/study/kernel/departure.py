@@ -12,7 +12,7 @@ from hawb.study.kernel.deliveries import close
 from hawb.study.kernel.record_rules import mirror_bits
 from hawb.study.kernel.replicas import end_master, remove_from_queue, shut_down_master
 from hawb.study.kernel.silence import nothing
-from hawb.study.kernel.state import CLOSED, NOBODY, NODE_GONE, SHUT_DOWN, STOPPED, put_on_agenda, schedule, unschedule
+from hawb.study.kernel.state import CLOSED, NODE_GONE, NONE, SHUT_DOWN, STOPPED, put_on_agenda, schedule, unschedule
 
 KILLED, LOST_POWER = range(2)
 """The causes for which a node goes down at once, which only a trace would show."""
@@ -127,7 +127,7 @@ def publishers_gone(t, dead):
 @inner
 def remove_dead_replicas(t, gone, dead):
     """Let the queue remove replicas on gone nodes."""
-    orphaned_gm = 1 << t.queue.orphaned_gm if t.queue.orphaned_gm != NOBODY else 0
+    orphaned_gm = 1 << t.queue.orphaned_gm if t.queue.orphaned_gm != NONE else 0
     if (mirror_bits(t, t.queue) | 1 << t.queue.master | orphaned_gm) & gone:
         remove_from_queue(t, t.queue, False)
 
@@ -135,5 +135,5 @@ def remove_dead_replicas(t, gone, dead):
 @inner
 def clients_gone(t, gone, dead):
     """Close the consumer with its node."""
-    if t.consumer.node != NOBODY and dead >> t.consumer.node & 1:
+    if t.consumer.node != NONE and dead >> t.consumer.node & 1:
         close(t)

@@ -1,6 +1,6 @@
 """Channels that publish, and waiting proposals: `hawb.engine.raft_groups.enqueuers`, for a queue without limits.
 
-A channel is a whole number made of its publisher and its node. `registered` has a row for each: the channel, and NOBODY
+A channel is a whole number made of its publisher and its node. `registered` has a row for each: the channel, and NONE
 once the queue knows it, or else the node that it asks, or NEVER.
 """
 
@@ -15,7 +15,7 @@ from hawb.study.kernel.state import (
     KIND,
     MOST_NODES,
     NEVER,
-    NOBODY,
+    NONE,
     PUBLISH,
     REACTION,
     TIMER,
@@ -28,7 +28,7 @@ from hawb.study.kernel.state import (
 __all__ = ["PROPOSAL_GIVEN_UP", "REGISTRATION_GIVEN_UP", "is_in_log", "withdraw"]
 """The ports from other modules."""
 
-NO_CHANNEL = NOBODY
+NO_CHANNEL = NONE
 rejects = nothing
 """The queue is never full."""
 
@@ -64,21 +64,21 @@ def is_known(t, g, channel):
     """Return True if the queue knows a channel."""
     for k in range(g.registered):
         if t.registered[k, 0] == channel:
-            return t.registered[k, 1] == NOBODY
+            return t.registered[k, 1] == NONE
     return False
 
 
 @inner
 def note_known(t, g, channel):
     """Register a channel with the queue."""
-    t.registered[registration(t, channel), 1] = NOBODY
+    t.registered[registration(t, channel), 1] = NONE
 
 
 @inner
 def whom_it_asks(t, g, channel):
-    """Return the node of the leader that a channel asks for its version; NOBODY in a release without that request."""
+    """Return the node of the leader that a channel asks for its version; NONE in a release without that request."""
     if not t.setup.asks_leader_first:
-        return NOBODY
+        return NONE
     for k in range(g.registered):
         if t.registered[k, 0] == channel and t.registered[k, 1] >= 0 and t.registered[k, 1] != NEVER:
             return t.registered[k, 1]
@@ -140,8 +140,8 @@ def is_needed(t, channel):
 
 @inner
 def is_chosen(p, by):
-    """Return True if a channel has sent a proposal; NOBODY stands for all."""
-    return by == NOBODY or p.channel == by
+    """Return True if a channel has sent a proposal; NONE stands for all."""
+    return by == NONE or p.channel == by
 
 
 @inner

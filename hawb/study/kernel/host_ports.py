@@ -54,7 +54,7 @@ ELECTION = randomness.ELECTION
 
 say_refused_by = await_handover = note_members = retire = ask_who_leads = start_anew = nothing
 """There is no trace, no leader hands over, and no member joins or leaves."""
-is_held_back = offset_of = nothing
+lacks_coordinator = offset_of = nothing
 """There are no streams, and batches are not recorded."""
 
 # Facts

@@ -13,7 +13,7 @@ from hawb.study.kernel.state import (
     DOWN,
     LOOK_AROUND,
     MIRROR_JOINS,
-    NOBODY,
+    NONE,
     PAUSED,
     RUNNING,
     SHUT_DOWN,
@@ -151,8 +151,8 @@ def is_proposed(t, k):
 
 @inner
 def place_of_change(t, change):
-    """Return NOBODY: with Khepri no trial changes metadata."""
-    return NOBODY
+    """Return NONE: with Khepri no trial changes metadata."""
+    return NONE
 
 
 @inner
@@ -169,8 +169,8 @@ def count_waiting_changes(t):
 
 @inner
 def place_of_waiting_change(t, k):
-    """Return the node at which the k-th waiting change is made; NOBODY for one of all sides."""
-    return t.waiting_changes[k, 1] if t.waiting_changes[k, 0] == MIRROR_JOINS else NOBODY
+    """Return the node at which the k-th waiting change is made; NONE for one of all sides."""
+    return t.waiting_changes[k, 1] if t.waiting_changes[k, 0] == MIRROR_JOINS else NONE
 
 
 @inner

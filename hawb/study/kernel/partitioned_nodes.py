@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import answers as publishers
 from hawb.study.kernel.partitioned_state import first_running, look_from_outside, runs_anywhere
-from hawb.study.kernel.state import NOBODY, SHUT_DOWN, schedule
+from hawb.study.kernel.state import NONE, SHUT_DOWN, schedule
 
 publishers_gone = publishers.client_gone
 
@@ -42,7 +42,7 @@ def connections_at(t, node):
 def parted(t):
     """Return the running nodes that an operator restarts so that there is one side again, as bits."""
     first, bits = first_running(t), 0
-    if t.net.sides == 1 or t.net.severed or t.setup.heals or first == NOBODY:
+    if t.net.sides == 1 or t.net.severed or t.setup.heals or first == NONE:
         return bits
     for node in range(t.setup.nodes):
         bits |= int(runs_anywhere(t, node) and t.nodes[node].side != t.nodes[first].side) << node

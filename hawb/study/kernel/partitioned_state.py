@@ -22,7 +22,7 @@ from hawb.study.kernel.state import (
     MOST_PLANNED,
     MOST_WAITING,
     MOST_WINDOWS,
-    NOBODY,
+    NONE,
     POLICY_TAKES_EFFECT,
     QUEUE,
     REBALANCE,
@@ -109,11 +109,11 @@ def runs_anywhere(t, node):
 
 @inner
 def first_running(t):
-    """Return the first of all nodes that runs; NOBODY if none does."""
+    """Return the first of all nodes that runs; NONE if none does."""
     for node in range(t.setup.nodes):
         if runs_anywhere(t, node):
             return node
-    return NOBODY
+    return NONE
 
 
 # The current side
@@ -121,17 +121,17 @@ def first_running(t):
 
 @inner
 def place_of_side(t, number):
-    """Return the place of the kept records of a side; NOBODY if there is no such side, or it is the current one."""
+    """Return the place of the kept records of a side; NONE if there is no such side, or it is the current one."""
     for place in range(len(t.kept_side)):
         if t.kept_side[place] == number:
             return place
-    return NOBODY
+    return NONE
 
 
 @inner
 def is_side(t, number):
     """Return True if there is a side of that number."""
-    return number == t.net.focus or place_of_side(t, number) != NOBODY
+    return number == t.net.focus or place_of_side(t, number) != NONE
 
 
 @inner
@@ -140,7 +140,7 @@ def focus_on(t, number):
     if number == t.net.focus:
         return True
     place = place_of_side(t, number)
-    if number == NO_SIDE or place == NOBODY:
+    if number == NO_SIDE or place == NONE:
         return False
     put_aside(t, place_of_side(t, NO_SIDE), t.net.focus)
     take_up(t, place)
@@ -221,7 +221,7 @@ def look_from(t, node):
 def look_from_outside(t):
     """Make the side of the first running node the current one, for actions that name no node."""
     first = first_running(t)
-    if first != NOBODY:
+    if first != NONE:
         look_from(t, first)
     elif not focus_on(t, FIRST_SIDE):
         focus_on(t, oldest(t))

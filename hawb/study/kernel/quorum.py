@@ -49,7 +49,7 @@ from hawb.study.kernel.raft_log import bits_in
 from hawb.study.kernel.state import (
     CLOSED,
     NEVER,
-    NOBODY,
+    NONE,
     STOPPING,
     is_running,
     link_us,
@@ -90,7 +90,7 @@ def wait_behind(t, asks, node, channel, after, count):
 def give_up_proposal(t, number):
     """End the connection of a client whose subscription has waited long enough."""
     row = row_of(t, number)
-    if row != NOBODY:
+    if row != NONE:
         node = t.waiting[row].client
         withdraw(t, t.queue, number)
         schedule(t, 0, CONNECTION_FAILS, node)
@@ -100,7 +100,7 @@ def give_up_proposal(t, number):
 def channel_down(t):
     """Let the leader notice that the consumer's channel is gone."""
     t.consumer.state = CLOSED
-    ask_for(t, CHANNEL_DOWN, NOWHERE, NOBODY, 0, 0)
+    ask_for(t, CHANNEL_DOWN, NOWHERE, NONE, 0, 0)
 
 
 @inner
@@ -113,16 +113,16 @@ def consumer_lost(t):
     node = t.consumer.node
     t.consumer.state = CLOSED
     if is_led(t, t.queue) and t.nodes[node].status == STOPPING:
-        ask_for(t, CHANNEL_DOWN, NOWHERE, NOBODY, 0, 0)
+        ask_for(t, CHANNEL_DOWN, NOWHERE, NONE, 0, 0)
     else:
         suspect(t, node)
 
 
 @inner
 def is_undecided(t, asks, node):
-    """Return True if a leader's observation about a node, or about any (NOBODY), is not decided yet."""
+    """Return True if a leader's observation about a node, or about any (NONE), is not decided yet."""
     for row in range(t.queue.waiting):
-        if t.waiting[row].asks == asks and node in (NOBODY, t.waiting[row].after):
+        if t.waiting[row].asks == asks and node in (NONE, t.waiting[row].after):
             return True
     return False
 
@@ -131,14 +131,14 @@ def is_undecided(t, asks, node):
 def suspect(t, node):
     """Propose that the leader has lost the connection to the consumer's node."""
     if is_led(t, t.queue) and not is_undecided(t, SUSPECTS, node):
-        ask_for(t, SUSPECTS, NOWHERE, NOBODY, node, 0)
+        ask_for(t, SUSPECTS, NOWHERE, NONE, node, 0)
 
 
 @inner
 def is_known_dead(t):
     """Return True if the consumer died with its node, and the queue still knows it and that is not proposed yet."""
     known = t.consumer.state == CLOSED and (t.consumer.subscribed or t.held[0, 0])
-    return known and not is_undecided(t, CHANNEL_DOWN, NOBODY) and not is_undecided(t, NO_PROCESS, NOBODY)
+    return known and not is_undecided(t, CHANNEL_DOWN, NONE) and not is_undecided(t, NO_PROCESS, NONE)
 
 
 @inner
@@ -147,7 +147,7 @@ def look_for_channels(t):
     if not is_known_dead(t):
         return
     if is_up(t, t.consumer.node):
-        ask_for(t, NO_PROCESS, NOWHERE, NOBODY, 0, 0)
+        ask_for(t, NO_PROCESS, NOWHERE, NONE, 0, 0)
     else:
         suspect(t, t.consumer.node)
 
@@ -161,9 +161,9 @@ def node_back(t, node):
     if t.queue.master == NOWHERE or t.consumer.node != node or not t.consumer.suspected:
         return
     dead = is_known_dead(t)
-    ask_for(t, REACHES, NOWHERE, NOBODY, node, 0)
+    ask_for(t, REACHES, NOWHERE, NONE, node, 0)
     if dead:
-        ask_for(t, NO_PROCESS, NOWHERE, NOBODY, 0, 0)
+        ask_for(t, NO_PROCESS, NOWHERE, NONE, 0, 0)
 
 
 @inner
@@ -177,7 +177,7 @@ def connection_fails(t, node):
 def hold_ends(t, leader):
     """Propose to take back what a consumer out of reach holds, if the leader still leads."""
     if t.queue.master == leader:
-        ask_for(t, HOLD_ENDED, NOWHERE, NOBODY, 0, 0)
+        ask_for(t, HOLD_ENDED, NOWHERE, NONE, 0, 0)
 
 
 # Publishing

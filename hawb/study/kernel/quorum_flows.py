@@ -9,7 +9,7 @@ from hawb.study.kernel.fifo import come_back, deliver, settle, waits
 from hawb.study.kernel.hosting import commit_at_once
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
 from hawb.study.kernel.quorum_state import SETTLED, SETTLES
-from hawb.study.kernel.state import NOBODY
+from hawb.study.kernel.state import NONE
 from hawb.study.kernel.steady import ticks_heard
 from hawb.study.kernel.steady_ports import is_heard
 
@@ -56,7 +56,7 @@ def answer_later(t, ticks):
         if t.waiting[row].asks == SETTLES:
             has -= t.waiting[row].count
     if min(ticks, has) > 0:
-        ask_for(t, SETTLES, t.consumer.node, NOBODY, 0, min(ticks, has))
+        ask_for(t, SETTLES, t.consumer.node, NONE, 0, min(ticks, has))
 
 
 blocked_us = with_parts(steady.blocked_us, {closing.credit: credit})

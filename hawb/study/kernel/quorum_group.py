@@ -14,7 +14,7 @@ from hawb.study.kernel.quorum_state import (
     THIRD,
 )
 from hawb.study.kernel.raft_log import has_entry, is_member, row_of_term
-from hawb.study.kernel.state import KIND, MOST_NODES, NOBODY, C
+from hawb.study.kernel.state import KIND, MOST_NODES, NONE, C
 
 FEW_ENTRIES = 8
 """The number of entries up to which entries that no log has any more are kept."""
@@ -34,18 +34,18 @@ def stand_members(t, g):
 
 @inner
 def row_of(t, number):
-    """Return the row of a waiting proposal; NOBODY if it is decided."""
+    """Return the row of a waiting proposal; NONE if it is decided."""
     for row in range(t.queue.waiting):
         if t.waiting[row].number == number:
             return row
-    return NOBODY
+    return NONE
 
 
 @inner
 def withdraw(t, g, number):
     """Remove a proposal that is decided, or no longer waits."""
     row = row_of(t, number)
-    if row != NOBODY:
+    if row != NONE:
         g.waiting -= 1
         for other in range(row, g.waiting):
             t.waiting[other] = t.waiting[other + 1]

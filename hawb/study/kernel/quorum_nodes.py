@@ -16,7 +16,7 @@ from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.state import (
     CLOSED,
     NEVER,
-    NOBODY,
+    NONE,
     TIMER,
     hand_to_engine,
     is_running,
@@ -113,7 +113,7 @@ def disconnect(t, node):
     """Close the clients' connections of a node that is drained."""
     client_gone(t, node)
     for k in range(t.queue.registered):
-        if node_of(t.registered[k, 0]) == node and t.registered[k, 1] != NOBODY:
+        if node_of(t.registered[k, 0]) == node and t.registered[k, 1] != NONE:
             t.registered[k, 1] = NEVER
     if t.consumer.node == node and t.consumer.state != CLOSED:
         channel_down(t)

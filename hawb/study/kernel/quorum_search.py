@@ -78,8 +78,8 @@ from hawb.study.kernel.state import (
     BOOT_GIVES_UP,
     CONFIRMS_DUE,
     LOOK_AROUND,
-    NOBODY,
     NODE_GONE,
+    NONE,
     PUBLISH,
     SHUT_DOWN,
     STOPPED,
@@ -104,7 +104,7 @@ def happen(t, row):
         t.message[column] = t.agenda[row, column]
     happens(t, row)
     do_committed(t)
-    send_held_back(t)
+    send_awaiting_registration(t)
 
 
 @inner
@@ -119,7 +119,7 @@ def handle(t, number, kind, a, b, c, d):
         election_due(t, t.queue, a)
     elif kind == LEADER_ELECTED:
         drop_orphans(t, t.queue)
-        offer_again(t, t.queue, a, NOBODY)
+        offer_again(t, t.queue, a, NONE)
     elif kind == MAJORITY_REACHED:
         if t.queue.master == a:
             offer_what_is_in_sight(t, a)
@@ -129,7 +129,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == LINKS_SUSPECTED:
         suspect(t, a)
     elif kind == REGISTRATION_GIVEN_UP:
-        if row_of(t, a) != NOBODY:
+        if row_of(t, a) != NONE:
             registration_given_up(t, t.queue, t.waiting[row_of(t, a)])
     elif kind == CONFIRMS_DUE:
         settle_batch(t, a)
@@ -165,7 +165,7 @@ def arrive(t, message):
 
 
 @inner
-def send_held_back(t):
+def send_awaiting_registration(t):
     """Send what channels that no longer wait have held back, in its order."""
     left, focus = 0, t.net.focus
     for k in range(t.queue.awaiting_registration):
@@ -193,7 +193,7 @@ def publish(t, node):
         return
     if queue.up and linked(t, node, queue.master):
         register(t, queue, to_be_known(t, node))
-    if queue.master != NOBODY and queue.waiting:
+    if queue.master != NONE and queue.waiting:
         offer_again(t, queue, queue.master, sent_over(t, node))
         look_from(t, node)
     queue.pending |= piece

@@ -39,7 +39,7 @@ from hawb.study.kernel.search_key import renamed, say_agenda, say_node
 from hawb.study.kernel.search_names import bit, rename, runs_differ, say, status
 from hawb.study.kernel.search_sets import firsts, picked, say_stretches
 from hawb.study.kernel.search_state import count, order_sides
-from hawb.study.kernel.state import KIND, NEVER, NOBODY, A, B
+from hawb.study.kernel.state import KIND, NEVER, NONE, A, B
 
 are_interchangeable, means, says_event = search_names.interchangeable, search_key.meaning, search_key.say_event
 
@@ -147,12 +147,12 @@ def say_entries(t, words, after, last, term):
     while index <= last:
         row = entry_at(t, index, term)
         first = end = index
-        if row != NOBODY:
+        if row != NONE:
             first, end = t.entries[row].first, min(last, t.entries[row].last)
         say(words, index - first)
         say(words, end - index + 1)
         say(words, term_in_key(t, term_within(t, 0, term, index)))
-        if row == NOBODY:
+        if row == NONE:
             say(words, NOOP)
         else:
             say_proposal(t, words, t.entries[row])
@@ -162,12 +162,12 @@ def say_entries(t, words, after, last, term):
 
 @inner
 def entry_at(t, index, term):
-    """Return the row of the entries at an index of a log that ends in a term; NOBODY where a term begins there."""
+    """Return the row of the entries at an index of a log that ends in a term; NONE where a term begins there."""
     for k in range(t.queue.entries):
         entry = t.entries[k]
         if entry.first <= index <= entry.last and term_within(t, 0, term, entry.first) == entry.term:
             return k
-    return NOBODY
+    return NONE
 
 
 @inner
@@ -211,7 +211,7 @@ def say_view(t, words, number):
 @inner
 def say_leader(t, words, master, up):
     """Write a leader, and whether it can commit."""
-    say(words, (t.free[master] + 1 if master != NOBODY else 0) << 1 | up)
+    say(words, (t.free[master] + 1 if master != NONE else 0) << 1 | up)
 
 
 @inner

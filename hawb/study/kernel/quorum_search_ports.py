@@ -39,7 +39,7 @@ from hawb.study.kernel.state import (
     CONFIRMS_DUE,
     KIND,
     LINKS_TIME_OUT,
-    NOBODY,
+    NONE,
     TIME,
     TIMER,
     is_here,
@@ -146,9 +146,9 @@ def note_known(t, g, channel):
 
 @inner
 def whom_it_asks(t, g, channel):
-    """Return the node of the leader that a channel asks for its version; NOBODY in a release without that request."""
+    """Return the node of the leader that a channel asks for its version; NONE in a release without that request."""
     if not t.setup.asks_leader_first:
-        return NOBODY
+        return NONE
     return t.asks[channel] - 1 if t.asks[channel] else last_leader(t, g)
 
 
@@ -162,7 +162,7 @@ def note_asked(t, g, channel):
 @inner
 def last_leader(t, g):
     """Return the leader that the current side's records name: the present one, or the last one."""
-    return g.holder if g.master == NOBODY else g.master
+    return g.holder if g.master == NONE else g.master
 
 
 @inner
@@ -182,7 +182,7 @@ def messages_of(p):
 
 @inner
 def is_chosen(p, by):
-    """Return True if a proposal is for some of these messages; NOBODY stands for all."""
+    """Return True if a proposal is for some of these messages; NONE stands for all."""
     return messages_of(p) & by != 0
 
 
@@ -294,13 +294,13 @@ def clients_gone(t, gone, dead):
         if dead >> node & 1:
             t.net.connected &= ~(1 << node)
             t.asks[node] = 0
-            forget_held_back(t, node)
+            drop_awaiting_registration(t, node)
         elif gone >> node & 1 and t.queue.up and is_here(t, t.queue.master):
-            ask_for(t, SUSPECTS, NOBODY, NOBODY, node, 0)
+            ask_for(t, SUSPECTS, NONE, NONE, node, 0)
 
 
 @inner
-def forget_held_back(t, node):
+def drop_awaiting_registration(t, node):
     """Drop what waited in a node's channels."""
     left = 0
     for k in range(t.queue.awaiting_registration):
@@ -318,7 +318,7 @@ def lose_disk_of(t, node):
     t.notes.remembers &= ~(1 << node)
     if is_member(t, t.queue, node):
         t.queue.present &= ~(1 << node)
-        t.queue.drawn_for = NOBODY
+        t.queue.drawn_for = NONE
         schedule(t, 0, LOG_CUT)
         refresh(t, t.queue)
         level(t, t.queue)
@@ -391,7 +391,7 @@ def in_reach(t):
     look_around(t, t.queue)
     focus = focused(t)
     for side in sides(t):
-        if focus_on(t, side) and t.queue.master != NOBODY and is_here(t, t.queue.master):
+        if focus_on(t, side) and t.queue.master != NONE and is_here(t, t.queue.master):
             offer_what_is_in_sight(t, t.queue.master)
     focus_on(t, focus)
     set_unsent_aside(t, t.queue)

@@ -84,9 +84,9 @@ from hawb.study.kernel.state import (
     KIND,
     LOOK_AROUND,
     NEVER,
-    NOBODY,
     NODE_DRAINS,
     NODE_GONE,
+    NONE,
     NUMBER,
     PUBLISH,
     RUNNING,
@@ -122,7 +122,7 @@ def set_up(t):
         t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = t.book.metadata_down_since = NEVER
-    t.consumer.node = t.publisher.node = t.queue.master = NOBODY
+    t.consumer.node = t.publisher.node = t.queue.master = NONE
     t.publisher.closed = 1
     stand(t)
     t.setup.members = chosen(t, everybody)
@@ -221,7 +221,7 @@ def talk(t, stop_us):
 @inner
 def is_within_group(t, row):
     """Return True if the event in a row is between members alone, or between a group and what waits for it."""
-    if row == NOBODY:
+    if row == NONE:
         return False
     kind = t.agenda[row, KIND]
     return RAFT_ARRIVES <= kind <= MEMBERS_ABREAST or RAFT_ARRIVES <= kind - OF_STORE <= MEMBERS_ABREAST
@@ -246,14 +246,14 @@ def handle(t, event):
         follow_leader(t)
         look_for_channels(t)
         drop_orphans(t, t.queue)
-        offer_again(t, t.queue, a, NOBODY)
+        offer_again(t, t.queue, a, NONE)
     elif kind == MAJORITY_REACHED:
         if t.queue.master == a:
-            offer_again(t, t.queue, a, NOBODY)
+            offer_again(t, t.queue, a, NONE)
     elif kind == MEMBERS_ABREAST:
         deliver_missing(t)
     elif kind == REGISTRATION_GIVEN_UP:
-        if row_of(t, a) != NOBODY:
+        if row_of(t, a) != NONE:
             registration_given_up(t, t.queue, t.waiting[row_of(t, a)])
     elif kind == PROPOSAL_GIVEN_UP:
         give_up_proposal(t, a)
@@ -290,7 +290,7 @@ def handle(t, event):
     elif kind == PUBLISH:
         publish(t, a, b, event[D])
     elif kind == CONSUME and is_running(t, b):
-        ask_for(t, CONSUMES, b, NOBODY, 0, 0)
+        ask_for(t, CONSUMES, b, NONE, 0, 0)
     elif kind == CONSUMER_CLOSES and t.consumer.state != CLOSED:
         channel_down(t)
 

@@ -10,7 +10,7 @@ from hawb.study.kernel.links import replica_answers
 from hawb.study.kernel.record_rules import is_mirror, is_synchronised
 from hawb.study.kernel.search_books import lose, reclaim
 from hawb.study.kernel.search_state import content, delete_copies, lost_from_disks, put_copy
-from hawb.study.kernel.state import AFTER, FIRST_NODE, NOBODY, is_among, link_us, linked, without_nodes
+from hawb.study.kernel.state import AFTER, FIRST_NODE, NONE, is_among, link_us, linked, without_nodes
 
 
 @inner
@@ -92,11 +92,11 @@ def inherit(t, q, promoted, living, gone, entry):
     Surviving mirrors keep what they held of it, and hold all of it if they were synchronised. The promoted mirror holds
     what these do if the master had not reached it.
     """
-    behind, near = is_among(t.lagging, q.lagging, promoted), NOBODY
+    behind, near = is_among(t.lagging, q.lagging, promoted), NONE
     for node in range(t.setup.nodes - 1, -1, -1):
         if had_all(t, q, node, living) and linked(t, promoted, node):
             near = node
-    if behind and near != NOBODY:
+    if behind and near != NONE:
         put_copy(t, promoted, t.contents[near])
         replica_answers(t, promoted, link_us(t, q.master, promoted))
     for k in range(q.lagging):
@@ -115,7 +115,7 @@ def inherit(t, q, promoted, living, gone, entry):
         if not linked(t, promoted, t.lagging[k]):
             t.lagging[left] = t.lagging[k]
             left += 1
-    if behind and near == NOBODY:
+    if behind and near == NONE:
         left = lag_from_the_first(t, q, promoted, living, left)
     q.lagging, q.redelivered, q.unwritten, q.uncounted = left, held, 0, 0
     lose(t, missing)

@@ -25,8 +25,8 @@ from hawb.study.kernel.state import (
     MANUAL_SYNC,
     MIRROR_JOINS,
     NEVER,
-    NOBODY,
     NODE_GONE,
+    NONE,
     NUMBER,
     NUMBERED,
     POLICY_TAKES_EFFECT,
@@ -111,7 +111,7 @@ def say_record(t, words, place):
     queue = t.kept[place]
     flags = queue.up << 4 | queue.stopped << 3 | queue.awaits_master << 2 | queue.absent << 1 | queue.mirrored
     say(words, flags << 3 | t.free[queue.master])
-    say(words, t.free[queue.orphaned_gm] + 1 if queue.orphaned_gm != NOBODY else 0)
+    say(words, t.free[queue.orphaned_gm] + 1 if queue.orphaned_gm != NONE else 0)
     say_list(t, words, t.kept_mirrors[place], queue.mirrors)
     say_list(t, words, t.kept_synchronised[place], queue.synchronised)
     say_list(t, words, t.kept_recoverable[place], queue.recoverable)

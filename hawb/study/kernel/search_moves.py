@@ -32,8 +32,8 @@ from hawb.study.kernel.state import (
     MANUAL_SYNC,
     MIRROR_JOINS,
     NEVER,
-    NOBODY,
     NODE_GONE,
+    NONE,
     POLICY_TAKES_EFFECT,
     PRIORITY,
     PUBLISH,
@@ -175,7 +175,7 @@ def act(t, verb, about, wait_us):
 @inner
 def begin_to_synchronise(t):
     """Let an operator synchronise the queue's mirrors."""
-    if t.queue.mirrored and t.queue.up and first_running(t) != NOBODY:
+    if t.queue.mirrored and t.queue.up and first_running(t) != NONE:
         schedule(t, 0, MANUAL_SYNC, t.queue.master)
 
 

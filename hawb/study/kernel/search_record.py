@@ -10,7 +10,7 @@ from hawb.study.compiled import inner, rule, with_arrays
 from hawb.study.kernel.record_rules import is_synchronised
 from hawb.study.kernel.search_state import bytes_of, content, count
 from hawb.study.kernel.state import (
-    NOBODY,
+    NONE,
     SYNC_FINISHED,
     is_running,
     listed,
@@ -36,7 +36,7 @@ def note_recoverable(t, q):
 def on_record(t, q):
     """Return the mirrors as the record has them, including one that refused promotion."""
     count = 0
-    if q.orphaned_gm != NOBODY:
+    if q.orphaned_gm != NONE:
         t.asked[0], count = q.orphaned_gm, 1
     for k in range(q.mirrors):
         if t.mirrors[k] != q.orphaned_gm:

@@ -28,8 +28,8 @@ from hawb.study.kernel.state import (
     CONSUMER,
     FIRST_NODE,
     MOMENT,
-    NOBODY,
     NODE,
+    NONE,
     SETUP,
     is_running,
     record,
@@ -149,7 +149,7 @@ def order_sides(t):
     Return their number.
     """
     first, count = first_running(t), 0
-    shown = FIRST_SIDE if first == NOBODY else t.nodes[first].side
+    shown = FIRST_SIDE if first == NONE else t.nodes[first].side
     for number in range(1, t.net.last_side + 1):
         if is_side(t, number):
             at = count

@@ -14,7 +14,7 @@ from hawb.study.draws import below
 from hawb.study.environment import HOURS
 
 NEVER = 1 << 62
-NOBODY = -1
+NONE = -1
 
 RUNNING, STOPPING, DOWN, BOOTING, WAITING, PAUSED = range(6)
 """A node's status."""
@@ -153,11 +153,11 @@ def schedule(t, delay_us, kind, a=0, b=0, c=0, d=0):
 
 @inner
 def earliest(t):
-    """Return the row of the next event, by time, then priority, then number; NOBODY if there is none."""
-    best, time_us, priority, number = NOBODY, NEVER, TIMER, 0
+    """Return the row of the next event, by time, then priority, then number; NONE if there is none."""
+    best, time_us, priority, number = NONE, NEVER, TIMER, 0
     for row in range(t.moment.agenda):
         planned = t.agenda[row]
-        if best == NOBODY or planned[TIME] < time_us or (planned[TIME] == time_us and (
+        if best == NONE or planned[TIME] < time_us or (planned[TIME] == time_us and (
             planned[PRIORITY] < priority or (planned[PRIORITY] == priority and planned[NUMBER] < number)
         )):
             best, time_us, priority, number = row, planned[TIME], planned[PRIORITY], planned[NUMBER]
@@ -166,8 +166,8 @@ def earliest(t):
 
 @inner
 def row_due_us(t, row):
-    """Return when the event in a row is due; NEVER for NOBODY."""
-    return NEVER if row == NOBODY else t.agenda[row, TIME]
+    """Return when the event in a row is due; NEVER for NONE."""
+    return NEVER if row == NONE else t.agenda[row, TIME]
 
 
 @inner

@@ -39,9 +39,9 @@ from hawb.study.kernel.state import (
     MANUAL_SYNC,
     MIRROR_JOINS,
     NEVER,
-    NOBODY,
     NODE_DRAINS,
     NODE_GONE,
+    NONE,
     NUMBER,
     POLICY_TAKES_EFFECT,
     PUBLISH,
@@ -75,9 +75,9 @@ def set_up(t):
         t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = t.book.syncing_since = t.book.metadata_down_since = NEVER
-    t.consumer.node = t.publisher.node = NOBODY
+    t.consumer.node = t.publisher.node = NONE
     t.publisher.closed = 1
-    t.queue.up, t.queue.orphaned_gm = 1, NOBODY
+    t.queue.up, t.queue.orphaned_gm = 1, NONE
     for node in wanted(t, t.queue, everybody, 0)[1:]:
         t.mirrors[t.queue.mirrors] = node
         t.queue.mirrors += 1

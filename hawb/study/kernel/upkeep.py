@@ -22,8 +22,8 @@ from hawb.study.kernel.state import (
     DOWN,
     MANUAL_SYNC,
     NEVER,
-    NOBODY,
     NODE_DRAINS,
+    NONE,
     REBALANCE,
     hand_to_engine,
     is_running,
@@ -140,7 +140,7 @@ def keep_publishing(t):
             open_publisher(t, publisher.node)
         return
     node = open_node(t)
-    if node != NOBODY:
+    if node != NONE:
         if t.rates[t.moment.bursts, t.moment.hour][0]:
             look_from_outside(t)
         open_publisher(t, node)
@@ -157,7 +157,7 @@ def keep_consuming(t):
         close_consumer(t)
     elif consumer.wanted and consumer.state != ACTIVE:
         node = open_node(t)
-        if node != NOBODY:
+        if node != NONE:
             look_from(t, node)
             if t.queue.up and not t.queue.syncing:
                 connect(t, node)
@@ -179,11 +179,11 @@ def connect(t, node):
 
 @inner
 def open_node(t):
-    """Return the first node that takes clients; NOBODY if none does."""
+    """Return the first node that takes clients; NONE if none does."""
     for node in range(t.setup.nodes):
         if runs_anywhere(t, node) and not t.nodes[node].drained:
             return node
-    return NOBODY
+    return NONE
 
 
 # Repairs by an operator
@@ -200,7 +200,7 @@ def mend(t):
         hand_to_engine(t)
     if t.queue.gone:
         node = open_node(t)
-        if node == NOBODY or not t.setup.client_local:
+        if node == NONE or not t.setup.client_local:
             hand_to_engine(t)
         schedule(t, 0, DECLARE, node)
 
@@ -325,7 +325,7 @@ def act(t, kind, about):
         keep_down(t, kind, about)
     elif kind == CONSUMERS_AWAY:
         t.consumer.wanted = 0
-        if t.consumer.node != NOBODY:
+        if t.consumer.node != NONE:
             close_consumer(t)
     elif kind == CONSUMERS_BACK:
         t.consumer.wanted = 1

@@ -32,16 +32,16 @@ from hawb.views import style
 from hawb.views.formatting import listing, messages
 from hawb.views.tables import Table
 
-AGREES, CHANCE, RACY, KNOWN, DIFFERS, UNTOLD = (
+AGREES, CHANCE, RACY, KNOWN, DIFFERS, NOT_REPORTED = (
     "agrees", "left to chance", "racy", "known difference", "differs", "not told",
 )  # fmt: skip
-MARKS = {AGREES: "=", CHANCE: "~", RACY: "~", KNOWN: "≠", DIFFERS: "✕", UNTOLD: "·"}
+MARKS = {AGREES: "=", CHANCE: "~", RACY: "~", KNOWN: "≠", DIFFERS: "✕", NOT_REPORTED: "·"}
 """The verdicts, each with its mark.
 
-CHANCE is for what RabbitMQ decides at random or does in no fixed order, as `hawb.conformance.races` lists it; UNTOLD
-for what no broker reports, or not at that step.
+CHANCE is for what RabbitMQ decides at random or does in no fixed order, as `hawb.conformance.races` lists it.
+NOT_REPORTED is for what no broker reports, or not at that step.
 """
-QUIET = {AGREES, UNTOLD}
+QUIET = {AGREES, NOT_REPORTED}
 """Verdicts that are shown faintly."""
 
 BY_ENTRY = ("queues", "ledger", "consumers", "publishers")
@@ -148,12 +148,12 @@ def fields(
     left = [(found.step, found.field) for found in (compare(played, known) if compared is None else compared)]
     differing = [(found.step, found.field) for found in compare(bare, seeds=FEW_SEEDS)] if spared else left
     run = Run.of(played.scenario)
-    told = [(step, outcome(run, run.moment_of(step)), seen) for step, seen in sorted(played.glances.items())]
-    told.append((None, outcome(run), played.outcome))
+    seen_at = [(step, outcome(run, run.moment_of(step)), seen) for step, seen in sorted(played.glances.items())]
+    seen_at.append((None, outcome(run), played.outcome))
 
     def verdict(step: int | None, name: str, model: Any, broker: Any) -> str:
         if broker == ABSENT and not _met(left, step, name):
-            return UNTOLD
+            return NOT_REPORTED
         if _met(left, step, name):
             return DIFFERS
         for found in (field for at, field in differing if at == step and _within(name, field)):
@@ -164,7 +164,7 @@ def fields(
 
     return [
         Field(step, name, model, broker, verdict(step, name, model, broker))
-        for step, model_outcome, seen in told
+        for step, model_outcome, seen in seen_at
         for name, model, broker in _paired(model_outcome, seen)
     ]
 
@@ -192,13 +192,13 @@ def _paired(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple[str
         yield name, mine.get(name, ABSENT), seen.get(name, ABSENT)
 
 
-def _flat(told: dict[str, Any]) -> dict[str, Any]:
+def _flat(outcome: dict[str, Any]) -> dict[str, Any]:
     """Return an outcome's fields by name.
 
     Only ledgers that are compared are included: dead letters count as published, and no client sees them.
     """
     flat: dict[str, Any] = {}
-    for section, value in told.items():
+    for section, value in outcome.items():
         if section in SKIPPED:
             continue
         if section == "errors":
@@ -207,7 +207,8 @@ def _flat(told: dict[str, Any]) -> dict[str, Any]:
         elif section in BY_ENTRY:
             for entry, inner in value.items():
                 if section != "ledger" or inner["published"]:
-                    flat |= {f"{section}.{entry}.{key}": told for key, told in inner.items() if key != "published"}
+                    kept = {key: one for key, one in inner.items() if key != "published"}
+                    flat |= {f"{section}.{entry}.{key}": one for key, one in kept.items()}
         elif section == "nodes":
             flat |= {f"nodes.{node}": state for node, state in value.items()}
         else:
@@ -229,7 +230,7 @@ def _pair(played: Played, known: Uncompared | None, of: str, step: int | None) -
         (field.name.removeprefix(f"{of}."), brief(field.model), brief(field.broker), field.verdict)
         for field in fields(played, known)
         if field.step == step and f"{field.name}.".startswith(f"{of}.")
-        if field.verdict != UNTOLD or brief(field.model) not in (NOTHING, "0")
+        if field.verdict != NOT_REPORTED or brief(field.model) not in (NOTHING, "0")
     ]
     release = played.outcome["broker"]["rabbitmq"]
     return Verdicts(f"{of}, {when}", ("field", "model", f"RabbitMQ {release}", "verdict"), rows)

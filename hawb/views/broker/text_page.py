@@ -60,9 +60,9 @@ def counts(rows: Sequence[Row]) -> str:
     """Return how many texts were compared, by release and kind."""
     found = []
     for release, of in groupby(rows, key=lambda row: row.said.release):
-        told = list(of)
+        listed = list(of)
         for kind, what in KINDS.items():
-            equal = [row.said.equal for row in told if row.said.kind == kind]
+            equal = [row.said.equal for row in listed if row.said.kind == kind]
             found.append((PROFILES[release].release, what, str(len(equal)), str(sum(equal))))
     return markdown.table(("release", "texts", "compared", "equal"), found) + "\n"
 

@@ -51,7 +51,7 @@ NAMES = (
 """The forms of names and numbers in all texts."""
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     """A text in a release, at a step of a scenario: the model's, the broker's, or both.
 
     `event` is the model's event of a log line.
@@ -79,7 +79,7 @@ class Said(NamedTuple):
 class Row(NamedTuple):
     """A text, the number of texts of its form, and the reason why model and broker differ, if they do."""
 
-    said: Said
+    said: Statement
     seen: int
     reason: str | None
 
@@ -94,7 +94,7 @@ class Reason(Struct, frozen=True, forbid_unknown_fields=True):
     releases: tuple[str, ...] = ()
     scenarios: tuple[str, ...] = ()
 
-    def covers(self, said: Said) -> bool:
+    def covers(self, said: Statement) -> bool:
         """Return True if this is the reason why a text differs."""
         sides = ((self.model, said.model), (self.broker, said.broker))
         found = all(pattern is None or (text is not None and re.search(pattern, text)) for pattern, text in sides)
@@ -112,7 +112,7 @@ def table(data: Path, why: Sequence[Reason]) -> list[Row]:
 
     Raise OSError if a file cannot be read.
     """
-    kept: dict[tuple[str | None, ...], list[Said]] = {}
+    kept: dict[tuple[str | None, ...], list[Statement]] = {}
     for said in all_said(data):
         kept.setdefault(said.form, []).append(said)
     rows = [Row(found[0], len(found), reason_for(found[0], why)) for found in kept.values()]
@@ -129,12 +129,12 @@ def text_of(row: Row) -> str:
     return row.said.broker or row.said.model or ""
 
 
-def reason_for(said: Said, why: Iterable[Reason]) -> str | None:
+def reason_for(said: Statement, why: Iterable[Reason]) -> str | None:
     """Return why model and broker differ; None if they do not, or if no reason is written down."""
     return None if said.equal else next((known.reason for known in why if known.covers(said)), None)
 
 
-def all_said(data: Path) -> Iterator[Said]:
+def all_said(data: Path) -> Iterator[Statement]:
     """Yield all texts of all recordings and logs in `data`, file by file."""
     for file in sorted((data / "recorded").glob("*/*.json")):
         recording = recordings.read(file)
@@ -144,28 +144,28 @@ def all_said(data: Path) -> Iterator[Said]:
         yield from logged(*of_model(data, file), node_logs.read(file)[1])
 
 
-def of_model(data: Path, file: Path) -> tuple[Said, dict[str, Any]]:
+def of_model(data: Path, file: Path) -> tuple[Statement, dict[str, Any]]:
     """Return an empty text with the release and scenario of a recorded file, and the scenario's modelled outcome."""
     release = file.parent.name
     scenario = recordings.at_version(load(data / "scenarios" / f"{file.stem}.yaml"), release)
-    return Said(release, "", file.stem, 0, None, None), outcome(Run.of(scenario))
+    return Statement(release, "", file.stem, 0, None, None), outcome(Run.of(scenario))
 
 
-def errors(said: Said, told: dict[str, Any], broker: Sequence[dict[str, Any]]) -> Iterator[Said]:
+def errors(said: Statement, played: dict[str, Any], broker: Sequence[dict[str, Any]]) -> Iterator[Statement]:
     """Yield the broker's refusals, each with the model's at the same position of its step.
 
     A refusal that only one of them has is not a difference of texts.
     """
     for step in sorted({error["step"] for error in broker}):
-        mine, its = ([error for error in part if error["step"] == step] for part in (told["errors"], broker))
+        mine, its = ([error for error in part if error["step"] == step] for part in (played["errors"], broker))
         for one, other in zip(mine, its, strict=False):
             kind = "ctl" if other["code"] is None else "amqp"
             yield said._replace(kind=kind, step=step, model=laid(one["text"]), broker=laid(other["text"]))
 
 
-def logged(said: Said, told: dict[str, Any], log: Sequence[node_logs.LogLine]) -> Iterator[Said]:
+def logged(said: Statement, played: dict[str, Any], log: Sequence[node_logs.LogLine]) -> Iterator[Statement]:
     """Yield log lines: those that both have, those of the broker alone, and those of the model alone."""
-    mine = lines(told)
+    mine = lines(played)
     seen = {line.text: line.step for line in reversed(log)}
     for text, step in sorted(seen.items(), key=lambda item: item[1]):
         model, event = (text, mine[text][1]) if text in mine else (None, None)
@@ -175,10 +175,10 @@ def logged(said: Said, told: dict[str, Any], log: Sequence[node_logs.LogLine]) -
             yield said._replace(kind="log", step=step, model=text, event=event)
 
 
-def lines(told: dict[str, Any]) -> dict[str, tuple[int, str]]:
+def lines(played: dict[str, Any]) -> dict[str, tuple[int, str]]:
     """Return the lines that the model logs in a scenario, each with its first step and event."""
     found: dict[str, tuple[int, str]] = {}
-    for event, logged in zip(told["events"], log_lines(told), strict=True):
+    for event, logged in zip(played["events"], log_lines(played), strict=True):
         for line in (logged or "").splitlines() if event["step"] is not None else ():
             found.setdefault(line.rstrip(), (event["step"], event["event"]))
     return found

@@ -59,12 +59,12 @@ def html(outcome: dict, was: dict | None = None) -> str:
 
 def _clients(kind: str, columns: dict[str, Callable[[dict], str]], clients: dict, before: dict) -> str:
     body = "".join(
-        f"<tr>{name_cell(name)}{''.join(_entry(told, client, before.get(name)) for told in columns.values())}</tr>"
+        f"<tr>{name_cell(name)}{''.join(_entry(text, client, before.get(name)) for text in columns.values())}</tr>"
         for name, client in sorted(clients.items())
     )
     caption, head = HEADS[kind]
     return table(_(caption), {_(head): NAME_CELL} | {_(column): CELL for column in columns}, body)
 
 
-def _entry(told: Callable[[dict], str], client: dict, was: dict | None) -> str:
-    return cell(told(client), None if was is None else told(was))
+def _entry(text_of: Callable[[dict], str], client: dict, was: dict | None) -> str:
+    return cell(text_of(client), None if was is None else text_of(was))

@@ -107,6 +107,6 @@ def _figure(column: str, figure: Figure) -> str:
         look = style.LOOKS[ROLES[column]]
         mark = f' <span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
         ink = ";font-weight:600"
-    told = whole(figure.now) if figure.change == 0 else f"{whole(figure.was)} → {whole(figure.now)}"
+    text = whole(figure.now) if figure.change == 0 else f"{whole(figure.was)} → {whole(figure.now)}"
     changed = "" if figure.change == 0 else f";{CHANGED}"
-    return f'<td style="{CELL}{ink}{changed}">{told}{mark}</td>'
+    return f'<td style="{CELL}{ink}{changed}">{text}{mark}</td>'

@@ -90,14 +90,14 @@ def summary(outcome: dict) -> str:
     published = sum(size(e["detail"]["ids"]) for e in outcome["events"] if e["event"] == "messages_published")
     written, served = sum(one.written for one in found), sum(one.serves for one in found)
     busiest = max(found, key=lambda one: one.serves)
-    told = []
+    parts = []
     if served:
         words = {"node": shown(busiest.node), "count": busiest.serves, "queues": counted(served, "queue")}
-        told.append(_("{node} serves most: {count} of {queues}.", **words))
+        parts.append(_("{node} serves most: {count} of {queues}.", **words))
     if published:
         times = {"count": whole(written), "each": f"{written / published:.1f}"}
-        told.append(ngettext(*WRITTEN, published, messages=sentence(counted(published)), **times))
-    return paragraph(told) or _("No queue is served, and nothing was published.")
+        parts.append(ngettext(*WRITTEN, published, messages=sentence(counted(published)), **times))
+    return paragraph(parts) or _("No queue is served, and nothing was published.")
 
 
 def text(outcome: dict) -> str:

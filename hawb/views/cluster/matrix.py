@@ -121,8 +121,8 @@ def states(outcome: dict, node: str) -> list[str]:
 
 def _said(outcome: dict, node: str) -> str:
     state, *more = states(outcome, node)
-    told = _(STATES[state])
-    return f"{told} ({commas(more)})" if more else told
+    text = _(STATES[state])
+    return f"{text} ({commas(more)})" if more else text
 
 
 def line(row: Row, nodes: dict[str, str]) -> str:
@@ -140,15 +140,15 @@ def label(row: Row) -> str:
 def _about(row: Row) -> str:
     """Return a row's state, its online members, its uncommitted messages, and the nodes whose view it is."""
     state = STATES[row.state or "gone"]
-    told = [_(state), *_members_and_waiting(row)]
-    told += [as_seen(row.side)] if row.side else []
-    return commas(told)
+    parts = [_(state), *_members_and_waiting(row)]
+    parts += [as_seen(row.side)] if row.side else []
+    return commas(parts)
 
 
 def _members_and_waiting(row: Row) -> list[str]:
     online, _slash, all_of_them = row.online.partition("/")
-    told = [_("{online} of {all} members online", online=online, all=all_of_them)] if row.online else []
-    return told + ([_("{messages} uncommitted", messages=counted(row.uncommitted))] if row.uncommitted else [])
+    parts = [_("{online} of {all} members online", online=online, all=all_of_them)] if row.online else []
+    return parts + ([_("{messages} uncommitted", messages=counted(row.uncommitted))] if row.uncommitted else [])
 
 
 def as_seen(side: Sequence[str]) -> str:
@@ -217,12 +217,12 @@ def svg(outcome: dict, was: dict | None = None, *, slim: bool = False) -> str:
             body += "".join(_at(row, node, left + at * cell_width, below, cell_width) for at, node in enumerate(these))
             top += row_height
         top += MARGIN
-    told = escape(summary(outcome))
+    label = escape(summary(outcome))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{told}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}"'
         f' width="{width}" height="{top}" viewBox="0 0 {width} {top}" font-family="{style.FONT}" font-size="12"'
         f' style="color:{style.INK};max-width:100%;height:auto" fill="currentColor">'
-        f"<title>{told}</title><desc>{escape(text(outcome))}</desc>{body}</svg>"
+        f"<title>{label}</title><desc>{escape(text(outcome))}</desc>{body}</svg>"
     )
 
 
@@ -250,11 +250,11 @@ def _node(name: str, cut: int, said: list[str], was: str | None, left: int, widt
     state, *more = said
     look = LOOKS[state]
     label = shortened(shown(name[cut:]), width // CHARACTER_WIDTH - 2)
-    words = shortened(commas([look.told, *more]), width // SMALL_WIDTH - 4)
-    told = change_of_state(was, state)
+    words = shortened(commas([look.label, *more]), width // SMALL_WIDTH - 4)
+    change = change_of_state(was, state)
     mark = "" if was == state else _mark(left, 2, width, HEADER_HEIGHT - 6)
     return (
-        f"<g>{mark}<title>{html(name)}: {escape(told)}</title>"
+        f"<g>{mark}<title>{html(name)}: {escape(change)}</title>"
         f'<text x="{left + 10}" y="17" font-weight="600">{escape(label)}</text>'
         f'<g transform="translate({left + 15} 28)">{_state_shape(state)}</g>'
         f'<text x="{left + 24}" y="32" font-size="11" style="fill:{style.FAINT}">{words}</text></g>'
@@ -281,7 +281,7 @@ def _at(row: Row, node: str, left: int, top: int, width: int) -> str:
 def _name(row: Row, cut: int, top: int, width: int) -> str:
     state = row.state or "gone"
     changed = row.state != row.was_state
-    told = change_of_state(row.was_state, row.state)
+    change = change_of_state(row.was_state, row.state)
     mark = _mark(0, top, width, ROW_HEIGHT) if changed else ""
     room = width // CHARACTER_WIDTH
     name, beside = shortened(label(row), room), ""
@@ -299,7 +299,7 @@ def _name(row: Row, cut: int, top: int, width: int) -> str:
             f"{escape(words)}</text>"
         )
     seen = [_("as seen by {nodes}", nodes=", ".join(map(shown, row.side)))] if row.side else []
-    about_it = commas([told, *_members_and_waiting(row), *seen])
+    about_it = commas([change, *_members_and_waiting(row), *seen])
     return (
         f"<g>{mark}<title>{html(label(row))}: {escape(about_it)}</title>"
         f'<text x="4" y="{top + 15}">{escape(name)}</text>{beside}</g>'
@@ -314,14 +314,14 @@ def _beside(row: Row, state: str) -> list[str]:
     if row.uncommitted:
         return [row.online, _("{count} uncommitted", count=brief(row.uncommitted))]
     word = STATES[state]
-    told = [] if state == row.was_state == "running" else [_(word)]
-    return told if len(set(row.online.split("/"))) == 1 else [*told, row.online]
+    words = [] if state == row.was_state == "running" else [_(word)]
+    return words if len(set(row.online.split("/"))) == 1 else [*words, row.online]
 
 
 def _cell(node: str, now: Replica, was: Replica, left: int, top: int, width: int) -> str:
     middle = top + ROW_HEIGHT // 2
     changed = now != was
-    told = f"{was.description} → {now.description}" if changed else now.description
+    label = f"{was.description} → {now.description}" if changed else now.description
     parts = [_mark(left, top, width, ROW_HEIGHT)] if changed else []
     x = left + 15
     if changed and (now.role, now.glyph) != (was.role, was.glyph):
@@ -331,7 +331,7 @@ def _cell(node: str, now: Replica, was: Replica, left: int, top: int, width: int
     parts.append(f'<g transform="translate({x} {middle})">{_shape(now)}</g>')
     if (count := _count(now, was, (left + width - x - 12) // CHARACTER_WIDTH)) is not None:
         parts.append(f'<text x="{x + 9}" y="{middle + 4}" font-size="11">{count}</text>')
-    return f"<g><title>{html(node)}: {escape(told)}</title>{''.join(parts)}</g>"
+    return f"<g><title>{html(node)}: {escape(label)}</title>{''.join(parts)}</g>"
 
 
 def _count(now: Replica, was: Replica, room: int) -> str | None:

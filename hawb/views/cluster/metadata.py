@@ -24,8 +24,8 @@ def text(outcome: dict) -> str:
 
 def html(outcome: dict) -> str:
     """Return the sentence as HTML; "" for a cluster with Mnesia."""
-    told = text(outcome)
-    return told and f'<div style="font:12px {style.FONT};color:{style.INK};margin:4px 0">{escape(told)}</div>'
+    sentence = text(outcome)
+    return sentence and f'<div style="font:12px {style.FONT};color:{style.INK};margin:4px 0">{escape(sentence)}</div>'
 
 
 def seen_by(outcome: dict, side: Collection[str]) -> tuple[str, dict[str, Replica]]:

@@ -127,7 +127,7 @@ def _align(column: str) -> str:
 def _entry(column: str, name: str, queue: dict, was: dict | None) -> str:
     if column == "name":
         return name_cell(COLUMNS[column](name, queue))
-    told = COLUMNS[column](name, queue)
-    return cell(told, None if was is None else COLUMNS[column](name, was), _align(column))
+    value = COLUMNS[column](name, queue)
+    return cell(value, None if was is None else COLUMNS[column](name, was), _align(column))
 
 

@@ -155,7 +155,7 @@ def _row(member: Member, alone: bool, names: Sequence[str], cuts: list[int]) -> 
     parts = "".join(
         f'<td style="{CELL}">{part}</td>'
         for part in (
-            f'<span role="img" aria-label="{look.told}" title="{look.told}" style="color:{look.colour}">{look.glyph}'
+            f'<span role="img" aria-label="{look.label}" title="{look.label}" style="color:{look.colour}">{look.glyph}'
             f"</span> {role.replace('_', '-')}",
             f"{member.term}",
             f"<bdi>{escape(vote)}</bdi>",
@@ -167,9 +167,9 @@ def _row(member: Member, alone: bool, names: Sequence[str], cuts: list[int]) -> 
     return f'<tr><th scope="row" style="{CELL};font-weight:600"><bdi>{name}</bdi></th>{parts}{cells}</tr>'
 
 
-def _cell(told: Cell) -> str:
-    shape = MISSING if told.committed is None else COMMITTED if told.committed else UNCOMMITTED
-    return f'<td style="{shape}" title="{escape(told.about)}">{escape(told.text)}</td>'
+def _cell(one: Cell) -> str:
+    shape = MISSING if one.committed is None else COMMITTED if one.committed else UNCOMMITTED
+    return f'<td style="{shape}" title="{escape(one.about)}">{escape(one.text)}</td>'
 
 
 def cells_of(member: Member, names: Sequence[str], cuts: Sequence[int]) -> Iterator[Cell]:
@@ -192,12 +192,12 @@ def cell(member: Member, names: Sequence[str], first: int, last: int, term: int 
     committed, on_disk = end <= member.commit_index, end <= log.written
     states = entry_states(committed, on_disk)
     terms = list(dict.fromkeys(run.term for run in runs))
-    told = entries_text(runs[0], names.__getitem__) if len(runs) == 1 else counted(end - first + 1, "entry")
-    told = told if terms == [term] else f"{', '.join(f't{term}' for term in terms)} {told}"
+    label = entries_text(runs[0], names.__getitem__) if len(runs) == 1 else counted(end - first + 1, "entry")
+    label = label if terms == [term] else f"{', '.join(f't{term}' for term in terms)} {label}"
     words = {"entries": _range(first, end), "terms": listing(terms), "states": listing(states)}
     about = _("{entries}: term {terms}, {states}", **words)
-    told = shown(told)
-    return Cell(told if on_disk else _("{entries}, not on disk", entries=told), about, committed)
+    label = shown(label)
+    return Cell(label if on_disk else _("{entries}, not on disk", entries=label), about, committed)
 
 
 def entry_states(committed: bool, on_disk: bool) -> list[str]:

@@ -58,7 +58,7 @@ def _member(state: State, member: Member, names: Sequence[str], first: int, last
         "entries": [_entry(member, names, index) for index in range(first, last + 1)],
         "told": _(
             "{node}: {role} in term {term}, {entries}, committed up to {commit}",
-            node=shown(names[member.id]), role=style.LOOKS[look].told, term=member.term,
+            node=shown(names[member.id]), role=style.LOOKS[look].label, term=member.term,
             entries=counted(member.log.last_index, "entry"), commit=whole(member.commit_index),
         ),
     }  # fmt: skip
@@ -95,8 +95,8 @@ def cut_off(before: State, after: State, names: Sequence[str]) -> list[dict]:
             was = before.groups[name].members.get(node) if name in before.groups else None
             if was is not None and was.log is not member.log and (entries := _gone(was.log, member.log)):
                 words = {"node": shown(names[node]), "entries": counted(entries, "entry"), "queue": titled(name)}
-                told = _("{node} cuts {entries} off its log of {queue}.", **words)
-                found.append({"queue": name, "node": names[node], "entries": entries, "text": told})
+                sentence = _("{node} cuts {entries} off its log of {queue}.", **words)
+                found.append({"queue": name, "node": names[node], "entries": entries, "text": sentence})
     return found
 
 

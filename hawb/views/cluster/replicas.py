@@ -49,11 +49,11 @@ class Replica(Struct, frozen=True):
         """Return the replica in words."""
         if self.role == "none":
             return _("no replica")
-        word = _("{role}, being synchronised", role=self.look.told) if self.syncing else self.look.told
-        told = [word if self.term is None else _("{role} in term {term}", role=word, term=self.term)]
-        told += [] if self.messages is None else [counted(self.messages)]
-        told += [_("{entries} behind", entries=counted(self.behind, "entry"))] if self.behind else []
-        return commas(told)
+        word = _("{role}, being synchronised", role=self.look.label) if self.syncing else self.look.label
+        parts = [word if self.term is None else _("{role} in term {term}", role=word, term=self.term)]
+        parts += [] if self.messages is None else [counted(self.messages)]
+        parts += [_("{entries} behind", entries=counted(self.behind, "entry"))] if self.behind else []
+        return commas(parts)
 
 
 NONE, BEYOND = Replica("none"), Replica("beyond")
@@ -93,23 +93,23 @@ def seen_by(queue: dict, side: list[str]) -> dict:
     alike = {key: queue[key] for key in ALIKE if key in queue}
     unknown = {"synchronised_mirrors": None, "recoverable_mirrors": [], "messages": size(view["ids"])}
     leader = {"leader": view["master"]} if queue["type"] != "classic" else {}
-    return alike | unknown | view | leader | _told(queue, index)
+    return alike | unknown | view | leader | _listed(queue, index)
 
 
 ALIKE = ("type", "durable", "policy", "mirrored", "members", "online", "term", "uncommitted")
 """The fields of a queue that an outcome has once for all partitions."""
 
 
-def _told(queue: dict, index: int) -> dict:
+def _listed(queue: dict, index: int) -> dict:
     """Return fields, beyond the contract, about the nodes of one of a queue's views."""
     if "replicas_by_view" not in queue:
         return {}
     replicas = queue["replicas_by_view"][index]
     synchronised = [node for node, entry in replicas.items() if entry["role"] == "mirror" and entry["synchronised"]]
-    told = {"replicas": replicas, "synchronised_mirrors": sorted(synchronised)}
+    listing = {"replicas": replicas, "synchronised_mirrors": sorted(synchronised)}
     if queue["type"] != "classic":
-        told["online"] = sorted(node for node, entry in replicas.items() if entry["online"])
-    return told
+        listing["online"] = sorted(node for node, entry in replicas.items() if entry["online"])
+    return listing
 
 
 def _role(entry: dict) -> str:
@@ -127,8 +127,8 @@ def _from_listing(queue: dict) -> dict[str, Replica]:
         leads = {node: Replica("leader", term=queue.get("term")) for node in [queue["leader"]] if node is not None}
         others = {node: Replica("follower" if node in queue["online"] else "down") for node in queue["members"]}
         return others | leads
-    told = queue["synchronised_mirrors"] is not None
-    roles = {node: Replica("unsynchronised" if told else "mirror") for node in queue["mirrors"]}
+    known = queue["synchronised_mirrors"] is not None
+    roles = {node: Replica("unsynchronised" if known else "mirror") for node in queue["mirrors"]}
     roles |= {node: Replica("synchronised") for node in queue["synchronised_mirrors"] or ()}
     roles |= {node: Replica("down") for node in queue["recoverable_mirrors"] if node not in roles}
     if queue["master"] is not None:

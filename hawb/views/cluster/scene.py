@@ -57,25 +57,25 @@ def beyond(state: State, names: Sequence[str]) -> dict:
     }
 
 
-def scene(outcome: dict, was: dict | None = None, told: Mapping | None = None) -> dict:
+def scene(outcome: dict, was: dict | None = None, before: Mapping | None = None) -> dict:
     """Return the scene of an outcome.
 
-    Changes since the outcome `was` are marked; `told` is the result of `beyond` for the outcome's state.
+    Changes since the outcome `was` are marked; `before` is the result of `beyond` for the outcome's state.
     """
-    told = told or {"held": {}, "clients": {}, "cut": []}
+    before = before or {"held": {}, "clients": {}, "cut": []}
     rows = matrix.rows(outcome, was)
     stores = len(matrix.metadata_rows(outcome, was or outcome))
-    sides, noticed = parts(outcome, told["cut"])
+    sides, noticed = parts(outcome, before["cut"])
     order = [node for side in sides for node in side] or list(outcome["nodes"])
     order += [node for node in outcome["nodes"] if node not in order]
     cut = len(matrix.common_prefix(outcome["nodes"]))
     detailed = len({row.queue for row in rows}) <= DETAILED
-    held = told["held"] if detailed else {}
+    held = before["held"] if detailed else {}
     return {
-        "nodes": [_node(outcome, was, node, cut, sides, told["clients"]) for node in order],
+        "nodes": [_node(outcome, was, node, cut, sides, before["clients"]) for node in order],
         "sides": [[shown(node[cut:]) for node in side] for side in sides],
         "noticed": noticed,
-        "cut": [list(link) for link in told["cut"]],
+        "cut": [list(link) for link in before["cut"]],
         "rows": [
             *([_row(outcome, rows[:stores], {}, cut, is_store=True)] if stores else []),
             *(_row(outcome, [*seen], held.get(name, {}), cut) for name, seen in groupby(rows[stores:], _queue)),
@@ -127,14 +127,14 @@ def _node(
 
 
 def _client(outcome: dict, kind: str, name: str) -> dict:
-    told = outcome[kind][name]
-    has = size(told.get("unacknowledged", []))
+    entry = outcome[kind][name]
+    has = size(entry.get("unacknowledged", []))
     does = N_("{name} publishes, {state}") if kind == "publishers" else N_("{name} consumes {queue}, {state}")
-    about = _(does, name=shown(name), state=client_state(told), queue=shown(told.get("queue", "")))
+    about = _(does, name=shown(name), state=client_state(entry), queue=shown(entry.get("queue", "")))
     return {
         "name": name,
         "kind": kind.removesuffix("s"),
-        "state": told["state"],
+        "state": entry["state"],
         "told": _("{client}, holds {messages}", client=about, messages=counted(has)) if has else about,
     }
 
@@ -226,9 +226,9 @@ def _cell(now: Replica, was: Replica, content: Runs | None, master: Runs | None)
 
 def few(content: Runs) -> list[list[int]]:
     """Return runs as a stack is drawn: if there are too many, those with the narrowest gaps are merged."""
-    told = runs.as_lists(content)
-    while len(told) > MOST_RUNS:
-        gaps = [told[place + 1][0] - told[place][1] for place in range(len(told) - 1)]
+    ranges = runs.as_lists(content)
+    while len(ranges) > MOST_RUNS:
+        gaps = [ranges[place + 1][0] - ranges[place][1] for place in range(len(ranges) - 1)]
         place = gaps.index(min(gaps))
-        told[place : place + 2] = [[told[place][0], told[place + 1][1]]]
-    return told
+        ranges[place : place + 2] = [[ranges[place][0], ranges[place + 1][1]]]
+    return ranges

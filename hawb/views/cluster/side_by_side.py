@@ -63,13 +63,13 @@ class Pair(Struct, frozen=True):
     """A queue in both stories."""
 
     queue: str
-    told: Line
+    as_played: Line
     varied: Line
 
     @property
     def differs(self) -> bool:
         """Return True if the stories differ in this queue."""
-        return self.told != self.varied
+        return self.as_played != self.varied
 
 
 def pairs(outcome: dict, other: dict, first: str = "") -> list[Pair]:
@@ -106,7 +106,7 @@ def figures_of(differing: list[Pair]) -> list[str]:
     return [
         column
         for column in FIGURES
-        if column in ALWAYS or any(pair.told.figures[column] != pair.varied.figures[column] for pair in differing)
+        if column in ALWAYS or any(pair.as_played.figures[column] != pair.varied.figures[column] for pair in differing)
     ]
 
 
@@ -115,8 +115,8 @@ def text(outcome: dict, other: dict, what: str) -> str:
     table, differing = [], [pair for pair in pairs(outcome, other) if pair.differs]
     figures = figures_of(differing)
     for pair in differing:
-        for name, how, line in ((pair.queue, _("as it is"), pair.told), ("", what, pair.varied)):
-            cells = (_told(line.replicas.get(node, NONE)) for node in outcome["nodes"])
+        for name, how, line in ((pair.queue, _("as it is"), pair.as_played), ("", what, pair.varied)):
+            cells = (_replica_text(line.replicas.get(node, NONE)) for node in outcome["nodes"])
             table.append([shown(name), shown(how), _word(line.state), *cells, *map(line.figures.get, figures)])
     head = [*map(_, HEADS), *map(shown, outcome["nodes"]), *map(_, figures)]
     drawn = [columns(table, head, None)] if differing else []
@@ -145,9 +145,9 @@ def _alike(outcome: dict, differing: list[Pair]) -> str:
 
 def _rows(pair: Pair, what: str, nodes: list[str], figures: list[str]) -> str:
     head = tables.name_cell(pair.queue).replace("<th ", '<th rowspan="2" ', 1)
-    as_it_is, told = _story(_("as it is")), _cells(pair.told, pair.varied, nodes, figures)
-    varied = _cells(pair.varied, pair.told, nodes, figures)
-    return f"<tr>{head}{as_it_is}{told}</tr><tr>{_story(what)}{varied}</tr>"
+    as_it_is, as_played = _story(_("as it is")), _cells(pair.as_played, pair.varied, nodes, figures)
+    varied = _cells(pair.varied, pair.as_played, nodes, figures)
+    return f"<tr>{head}{as_it_is}{as_played}</tr><tr>{_story(what)}{varied}</tr>"
 
 
 def _story(what: str) -> str:
@@ -171,9 +171,9 @@ def _replica(replica: Replica) -> str:
     return f'<span role="img" aria-label="{about}" title="{about}" {look}>{replica.glyph}</span>{count}'
 
 
-def _cell(told: str, differs: bool, align: str) -> str:
-    return f'<td style="{align}{f";{tables.CHANGED}" if differs else ""}">{told}</td>'
+def _cell(text: str, differs: bool, align: str) -> str:
+    return f'<td style="{align}{f";{tables.CHANGED}" if differs else ""}">{text}</td>'
 
 
-def _told(replica: Replica) -> str:
+def _replica_text(replica: Replica) -> str:
     return replica.glyph if replica.messages is None else f"{replica.glyph} {brief(replica.messages)}"

@@ -84,7 +84,7 @@ class Mark(Struct, frozen=True):
     look: str
     number: int
     words: str
-    told: str = ""
+    label: str = ""
 
 
 class Picture(Struct, frozen=True):
@@ -183,11 +183,11 @@ def svg(picture: Picture, titled: bool = False, *, slim: bool = False) -> str:
     hatch = (f'<defs><pattern id="{HATCH}" width="6" height="6" patternUnits="userSpaceOnUse"'
              f' patternTransform="rotate(45)"><path d="M0 0V6" stroke="{ink("lacking")}" stroke-width="2.4"/>'
              "</pattern></defs>")  # fmt: skip
-    told = escape(" ".join(dict.fromkeys(mark.told for mark in picture.marks if mark.told)))
+    label = escape(" ".join(dict.fromkeys(mark.label for mark in picture.marks if mark.label)))
     drawn_svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="wide" role="img" width="{width}" height="{height:g}"'
         f' viewBox="0 0 {width} {height:g}" font-family="{style.FONT}" font-size="12" fill="{ink("ink")}"'
-        f' style="max-width:100%;height:auto"><title>{html(picture.title)}</title><desc>{told}</desc>{hatch}'
+        f' style="max-width:100%;height:auto"><title>{html(picture.title)}</title><desc>{label}</desc>{hatch}'
         f'<rect width="{width}" height="{height:g}" fill="{ink("ground")}"/>{title}{drawn}</svg>'
     )
     return drawn_svg.replace(HATCH, f"{HATCH}_slim") if slim else drawn_svg
@@ -251,9 +251,10 @@ def _lane(node: str, lane: _Lane, picture: Picture, scale: Axis) -> str:
     )
     for span in (span for span in picture.spans if span.node == node and span.state in STATES):
         x, end = scale.at(span.from_us), scale.at(span.until_us)
-        told = f"{shown(node)} {STATES[span.state][0]} from {time_of_day(span.from_us)} to {time_of_day(span.until_us)}"
+        times = f"from {time_of_day(span.from_us)} to {time_of_day(span.until_us)}"
+        label = f"{shown(node)} {STATES[span.state][0]} {times}"
         drawn += (f'<rect x="{x:.1f}" y="{y - BAND / 2:g}" width="{max(end - x, 2):.1f}" height="{BAND}" rx="2"'
-                  f' {STATES[span.state][1]}><title>{escape(told)}</title></rect>')  # fmt: skip
+                  f' {STATES[span.state][1]}><title>{escape(label)}</title></rect>')  # fmt: skip
     return drawn
 
 
@@ -272,8 +273,8 @@ def _words(lane: _Lane, scale: Axis) -> str:
 
 
 def _mark(mark: Mark, lanes: Mapping[str, _Lane], scale: Axis) -> str:
-    told, ground = escape(mark.told or mark.words), f'<circle r="8.5" fill="{ink("ground")}"/>'
-    return (f'<g transform="translate({scale.at(mark.at_us):.1f} {lanes[mark.node].middle:g})"><title>{told}</title>'
+    label, ground = escape(mark.label or mark.words), f'<circle r="8.5" fill="{ink("ground")}"/>'
+    return (f'<g transform="translate({scale.at(mark.at_us):.1f} {lanes[mark.node].middle:g})"><title>{label}</title>'
             f"{ground}{SHAPES[mark.look][1]}</g>")  # fmt: skip
 
 
@@ -282,12 +283,12 @@ def _tear(tear: Tear, lanes: Mapping[str, _Lane], scale: Axis) -> str:
     x, end = scale.at(tear.from_us), scale.at(tear.until_us)
     of = {node: at for at, side in enumerate(tear.sides) for node in side}
     long = lasted(tear.until_us - tear.from_us)
-    told = f"{' | '.join(', '.join(map(shown, side)) for side in tear.sides)}: {long}"
+    label = f"{' | '.join(', '.join(map(shown, side)) for side in tear.sides)}: {long}"
     drawn, words = "", f"apart for {long}"
     for (one, lane), (other, below) in pairwise(lanes.items()):
         if one in of and other in of and of[one] != of[other]:
             y, height = lane.middle + BAND / 2, below.middle - lane.middle - BAND
-            drawn += (f'<g><title>{escape(told)}</title><rect x="{x:.1f}" y="{y:g}" width="{end - x:.1f}"'
+            drawn += (f'<g><title>{escape(label)}</title><rect x="{x:.1f}" y="{y:g}" width="{end - x:.1f}"'
                       f' height="{height:g}" fill="{ink("lost-ground")}"/><path d="{_zigzag(x, end, y + TORN)}"'
                       f' fill="none" stroke="{ink("lost")}" stroke-width="2.2"/></g>')  # fmt: skip
             if not drawn.count("<text") and end - x > LETTER * len(words):
@@ -313,8 +314,8 @@ def _way(way: Way, number: int, lanes: Mapping[str, _Lane], scale: Axis) -> str:
         if before is not None and before.node != leg.node:
             since = min(scale.at(before.until_us), x)
             drawn += f'<path d="M{since:.1f} {lanes[before.node].middle + shift:g}L{x:.1f} {y:g}" {look}/>'
-        told = f"{shown(way.words)} on {shown(leg.node)} from {time_of_day(leg.from_us)}"
-        drawn += f'<path d="M{x:.1f} {y:g}H{end:.1f}" {look}{dash}><title>{escape(told)}</title></path>'
+        label = f"{shown(way.words)} on {shown(leg.node)} from {time_of_day(leg.from_us)}"
+        drawn += f'<path d="M{x:.1f} {y:g}H{end:.1f}" {look}{dash}><title>{escape(label)}</title></path>'
         before = leg
     return drawn
 

@@ -52,22 +52,22 @@ EFFECTS: Mapping[str, str] = {
 """The effects of faults on queues."""
 
 
-def worst(told: Sequence[Sentence]) -> list[Sentence]:
+def worst(sentences: Sequence[Sentence]) -> list[Sentence]:
     """Return the spontaneous failures, the worst first."""
-    return sorted((one for one in told if one.kind in BROKEN), key=lambda one: (BROKEN.index(one.kind), one.at_us))
+    return sorted((one for one in sentences if one.kind in BROKEN), key=lambda one: (BROKEN.index(one.kind), one.at_us))
 
 
-def headline(told: Sequence[Sentence], picture: Picture, names: Names, unread: int = 0) -> str:
+def headline(sentences: Sequence[Sentence], picture: Picture, names: Names, unread: int = 0) -> str:
     """Return the title: the worst spontaneous failure, or which nodes failed and the effects on queues.
 
     `unread` is the number of error messages that no rule recognises.
     """
-    if broken := worst(told):
-        more = sum(one.kind in FAULTS for one in told) - (broken[0].kind in FAULTS)
+    if broken := worst(sentences):
+        more = sum(one.kind in FAULTS for one in sentences) - (broken[0].kind in FAULTS)
         also = f" {sentence(counted(more, 'other fault'))} {'is' if more == 1 else 'are'} told below." if more else ""
         return f"At {names.time(broken[0].at_us)} {broken[0].text}{also}"
-    effects = _two_masters(picture) or _effects(told)
-    faults = [one for one in told if one.kind in FAULTS]
+    effects = _two_masters(picture) or _effects(sentences)
+    faults = [one for one in sentences if one.kind in FAULTS]
     if any(one.kind == "partition_begun" for one in faults):
         faults = [one for one in faults if one.kind != "node_paused"]  # the partition caused the pauses
     if not faults and unread:
@@ -98,11 +98,11 @@ def _counted(count: int, what: str) -> str:
     return counted(count, what, f"{what}es" if what.endswith("sh") else "")
 
 
-def _effects(told: Sequence[Sentence]) -> str:
+def _effects(sentences: Sequence[Sentence]) -> str:
     """Return the effects of the faults on queues."""
     found = []
     for kind, words in EFFECTS.items():
-        queues = {queue for one in told if one.kind == kind for queue in one.queues}
+        queues = {queue for one in sentences if one.kind == kind for queue in one.queues}
         if queues:
             one = len(queues) == 1
             count = next(iter(queues)) if one else counted(len(queues), "queue")

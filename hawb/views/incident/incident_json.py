@@ -25,11 +25,11 @@ CERTAIN, POSSIBLE = ("count", "cause", "at_us"), ("cause", "from_us", "until_us"
 def plain(of: Account) -> dict[str, Any]:
     """Return everything about an incident, with the events behind it."""
     incident = of.incident
-    told = verdict(incident, of.names)
+    answer = verdict(incident, of.names)
     return {
-        "verdict": {"answer": told.answer, "sentence": told.sentence},
+        "verdict": {"answer": answer.answer, "sentence": answer.sentence},
         "headline": of.picture.title,
-        "story": [_sentence(one) for one in of.told],
+        "story": [_sentence(one) for one in of.story],
         "span": _span(incident),
         "lives": [_fields(run, NODE_RUN) for run in incident.node_runs if _overlaps(run, incident.span)],
         "losses": [_losses(one) for one in incident.losses],

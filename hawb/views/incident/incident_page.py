@@ -25,23 +25,23 @@ def page(of: Account) -> str:
 
 def _story(of: Account) -> str:
     """Return the story as a list, numbered as in the picture."""
-    items = "".join(_item(one, of) for one in of.told)
+    items = "".join(_item(one, of) for one in of.story)
     listed = f'<ol class="story told">{items}</ol>'
-    if len(of.told) <= MOST_OPEN:
+    if len(of.story) <= MOST_OPEN:
         return listed
-    return f"<details><summary>{counted(len(of.told), 'sentence')}</summary>{listed}</details>"
+    return f"<details><summary>{counted(len(of.story), 'sentence')}</summary>{listed}</details>"
 
 
 def _item(one: Sentence, of: Account) -> str:
     weight = ' class="weighs"' * (one.words.weight == 2)
-    told = f"<b>{one.number}</b><time>{of.names.time(one.at_us)}</time>"
-    return f"<li{weight}>{told}<div>{escape(one.text)} {_lines(one, of)}</div></li>"
+    head = f"<b>{one.number}</b><time>{of.names.time(one.at_us)}</time>"
+    return f"<li{weight}>{head}<div>{escape(one.text)} {_lines(one, of)}</div></li>"
 
 
 def _lines(one: Sentence, of: Account) -> str:
     """Return the places of a sentence's log messages; if there are many, all but the first are collapsed."""
-    told = [html(of.names.line(event)) for event in one.events] or [BY_RULES]
-    if len(told) <= MOST_LINES:
-        return f'<span class="lines">{", ".join(told)}</span>'
-    return (f'<details class="lines"><summary>{told[0]} and {len(told) - 1} more</summary>'
-            f"{', '.join(told[1:])}</details>")  # fmt: skip
+    cited = [html(of.names.line(event)) for event in one.events] or [BY_RULES]
+    if len(cited) <= MOST_LINES:
+        return f'<span class="lines">{", ".join(cited)}</span>'
+    return (f'<details class="lines"><summary>{cited[0]} and {len(cited) - 1} more</summary>'
+            f"{', '.join(cited[1:])}</details>")  # fmt: skip

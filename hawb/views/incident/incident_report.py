@@ -18,8 +18,8 @@ from hawb.incident.compared import Comparison, Pair
 from hawb.incident.doubts import Doubt
 from hawb.incident.faults import BROKEN
 from hawb.incident.losses import QueueLosses
+from hawb.incident.not_logs import not_logs, what
 from hawb.incident.reconstruction import EARLIER_US
-from hawb.incident.strangers import strangers, what
 from hawb.incident.understanding import Incident
 from hawb.planning.alternatives import Alternatives
 from hawb.views.formatting import counted, listing, shown
@@ -30,7 +30,7 @@ from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, pe
 from hawb.views.incident.names import Names, names
 from hawb.views.incident.picture import picture
 from hawb.views.incident.sentences import Sentence, sentences
-from hawb.views.incident.times import day, time_of_day, told_at
+from hawb.views.incident.times import date_and_time, day, time_of_day
 from hawb.views.report import Part, Report
 from hawb.views.story.telling import sentence as expected_sentence
 from hawb.views.tables import Table
@@ -47,7 +47,7 @@ TRIED = ("Of test messages, one published at each node whenever something happen
 NOTHING_KEEPS = "none of the single changes that were tried"
 BY_RULES = "by the rules"
 MOST_LINES, MOST_PARTINGS, MOST_CHANGES, MOST_UNREAD = 3, 20, 6, 10
-TOLD = (
+STANDING_ASSUMPTIONS = (
     "Times are in UTC, by the clock of one node. The clocks of the others were adjusted by events that several"
     " nodes logged.",
     "What is certain follows from the story by RabbitMQ's rules, whatever clients did. What is possible depends on"
@@ -60,7 +60,7 @@ class Account(Struct, frozen=True):
 
     incident: Incident
     names: Names
-    told: list[Sentence]
+    story: list[Sentence]
     picture: Picture
 
 
@@ -70,19 +70,19 @@ def account(incident: Incident) -> Account:
     moments, span = [one.at_us for one in incident.covered], incident.span
     called = names(sorted(nodes), [file.file for file in incident.reading.files], len({*map(day, moments)}) > 1)
     before = [one for one in incident.cluster_events if not span.has_begun_by(one.at_us)]
-    told = with_losses(sentences(incident.covered, called, before), incident, called)
-    drawn = picture("", incident.node_runs, incident.cluster_events, told, called, incident.losses, span)
-    title = headline(told, drawn, called, incident.reading.severe)
+    story = with_losses(sentences(incident.covered, called, before), incident, called)
+    drawn = picture("", incident.node_runs, incident.cluster_events, story, called, incident.losses, span)
+    title = headline(story, drawn, called, incident.reading.severe)
     first = min((span.from_us for span in drawn.spans), default=0)
     if incident.node_runs and first > max(min(run.from_us for run in incident.node_runs), span.since_us or 0):
         title = f"{title} Drawn is what happened from {called.time(first)} on."
-    return Account(incident, called, told, replace(drawn, title=title))
+    return Account(incident, called, story, replace(drawn, title=title))
 
 
 def report_of(of: Account) -> Report:
     """Return the report on an incident."""
     incident = of.incident
-    parts = [Part(STORY, _story(of), (strips.key(of.picture),))] if of.told else []
+    parts = [Part(STORY, _story(of), (strips.key(of.picture),))] if of.story else []
     parts += _not_read(of)
     if incident.losses:
         parts.append(Part(LOST, _losses(of)))
@@ -92,7 +92,7 @@ def report_of(of: Account) -> Report:
     if incident.comparison is not None:
         parts.append(_compared(of, incident.comparison))
     doubts = incident.reconstructed.doubts if incident.reconstructed is not None else ()
-    assumed = (*TOLD, *(of.names.text(told) for told in doubted(doubts)))
+    assumed = (*STANDING_ASSUMPTIONS, *(of.names.text(text) for text in doubted(doubts)))
     return Report(QUESTION, about(of), verdict(incident, of.names), todo(incident, of.names), tuple(parts), assumed)
 
 
@@ -103,7 +103,7 @@ def _not_read(of: Account) -> Iterator[Part]:
         more = f"{counted(reading.severe, 'message')} in all. " if reading.severe > len(rows) else ""
         yield Part(UNREAD, Table(UNREAD, ("line", "level", "how it begins"), rows),
                    (f"{more}Quoted text, names and addresses are left out here.",))  # fmt: skip
-    if strange := [*strangers(reading)]:
+    if strange := [*not_logs(reading)]:
         yield Part(STRANGE, None, tuple(f"{shown(file.file)}: {what(file)}." for file in strange))
 
 
@@ -128,8 +128,8 @@ def about(of: Account) -> str:
     first, last = of.incident.covered[0].at_us, max(one.until_us or one.at_us for one in of.incident.covered)
     until = time_of_day(last) if day(first) == day(last) else f"{day(last)} {time_of_day(last)}"
     files = counted(sum(file.is_log for file in reading.files), "log file")
-    told = f"{day(first)}, {time_of_day(first)} to {until} UTC; {files}, by {nodes}."
-    return f"{told}{_asked(of.incident)}{_explained(of.incident)}"
+    period = f"{day(first)}, {time_of_day(first)} to {until} UTC; {files}, by {nodes}."
+    return f"{period}{_asked(of.incident)}{_explained(of.incident)}"
 
 
 def _asked(incident: Incident) -> str:
@@ -140,12 +140,12 @@ def _asked(incident: Incident) -> str:
     asked, reading = incident.asked, incident.reading
     if asked == WHOLE or not reading.events:
         return ""
-    first, last = (told_at(settled_us(reading.events[place], reading.clocks)) for place in (0, -1))
-    since = "the first line" if asked.since_us is None else told_at(asked.since_us)
-    until = "the last line" if asked.until_us is None else told_at(asked.until_us)
+    first, last = (date_and_time(settled_us(reading.events[place], reading.clocks)) for place in (0, -1))
+    since = "the first line" if asked.since_us is None else date_and_time(asked.since_us)
+    until = "the last line" if asked.until_us is None else date_and_time(asked.until_us)
     earlier = ""
     if asked.since_us is not None and (begins_us := incident.span.since_us or 0) < asked.since_us - EARLIER_US:
-        earlier = f"; the story begins at {told_at(begins_us)}, because what began then was not over"
+        earlier = f"; the story begins at {date_and_time(begins_us)}, because what began then was not over"
     return f" Asked for from {since} to {until}{earlier}; the logs go from {first} to {last}."
 
 
@@ -164,15 +164,15 @@ def _broke(incident: Incident) -> bool:
 
 def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
     """Return the places of a sentence's log messages: the first `most`, and the number of the others."""
-    told = [called.line(event) for event in one.events] or [BY_RULES]
-    more = f" and {len(told) - most} more" if len(told) > most else ""
-    return f"{', '.join(told[:most])}{more}"
+    cited = [called.line(event) for event in one.events] or [BY_RULES]
+    more = f" and {len(cited) - most} more" if len(cited) > most else ""
+    return f"{', '.join(cited[:most])}{more}"
 
 
 def _story(of: Account) -> Table:
     """Return the story as a table; each sentence has the states of the nodes just after it."""
     rows = [(one.number, of.names.time(one.at_us), strips.strip(of.picture, one.last_us),
-             f"{one.text.removesuffix('.')} ({lines(one, of.names)}).") for one in of.told]  # fmt: skip
+             f"{one.text.removesuffix('.')} ({lines(one, of.names)}).") for one in of.story]  # fmt: skip
     return Table(STORY, ("", "time, UTC", strips.head(of.picture), "what happened"), rows)
 
 
@@ -189,8 +189,8 @@ def _losses(of: Account) -> Table:
 
 def _kept(ones: Sequence[QueueLosses]) -> str:
     """Return the number of messages that queues have at the end, in words."""
-    told = [one.kept for one in ones if one.kept is not None]
-    return "not known" if len(told) < len(ones) else f"{sum(told):,}{' in all' if len(ones) > 1 else ''}"
+    known = [one.kept for one in ones if one.kept is not None]
+    return "not known" if len(known) < len(ones) else f"{sum(known):,}{' in all' if len(ones) > 1 else ''}"
 
 
 def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[int, str, str, str]]:
@@ -201,8 +201,8 @@ def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[int, str, str, st
         same = [loss for loss in ranked if (loss.at_us, loss.cause) == (at_us, cause)]
         possible = "; ".join(perhaps(loss, of.names, "", begins(of.incident)) for loss in same)
         weight = 0 if certain else 1 + [*WHAT].index(same[0].only)
-        told = f"▼ {certain:,}" if certain else "none", f"◌ {possible}" if possible else "none"
-        yield weight, *told, f"{because(cause)}, at {of.names.time(at_us)}"
+        counts = f"▼ {certain:,}" if certain else "none", f"◌ {possible}" if possible else "none"
+        yield weight, *counts, f"{because(cause)}, at {of.names.time(at_us)}"
     if not (one.certain or ranked):
         yield len(WHAT) + 1, "none", "none", ""
 

@@ -105,9 +105,9 @@ def _is_part(loss: Possible, other: Possible) -> bool:
     )  # fmt: skip
 
 
-def with_losses(told: Sequence[Sentence], incident: Incident, names: Names) -> list[Sentence]:
+def with_losses(story: Sequence[Sentence], incident: Incident, names: Names) -> list[Sentence]:
     """Return the story with sentences about lost messages at their times, numbered anew."""
-    ordered = sorted((*told, *_lost(incident), *_endangered(incident, names)),
+    ordered = sorted((*story, *_lost(incident), *_endangered(incident, names)),
                      key=lambda one: one.at_us + (0 if one.events else AFTER_US))  # fmt: skip
     return [replace(one, number=number) for number, one in enumerate(ordered, 1)]
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hawb.incident.events import Event
 from hawb.views.formatting import shown
-from hawb.views.incident.times import time_of_day, told_at
+from hawb.views.incident.times import date_and_time, time_of_day
 
 
 class Names(Struct, frozen=True):
@@ -26,13 +26,13 @@ class Names(Struct, frozen=True):
 
     def time(self, at_us: int) -> str:
         """Return a time such as 08:55:23, or 2026-11-27 08:55:23."""
-        return told_at(at_us) if self.days else time_of_day(at_us)
+        return date_and_time(at_us) if self.days else time_of_day(at_us)
 
-    def text(self, told: str) -> str:
+    def text(self, words: str) -> str:
         """Return a text with the nodes' long names replaced by short ones."""
         for name in sorted(self.nodes, key=len, reverse=True):
-            told = told.replace(name, self.nodes[name])
-        return told
+            words = words.replace(name, self.nodes[name])
+        return words
 
     def line(self, event: Event) -> str:
         """Return the place of an event's message, such as a.log.gz:157."""
@@ -41,7 +41,7 @@ class Names(Struct, frozen=True):
 
 def names(nodes: Iterable[str], files: Iterable[str], days: bool = False) -> Names:
     """Return the short names of these nodes (Erlang names) and files; `days` is True if events span several days."""
-    return Names(_told_apart([*nodes], OF_NODES), _told_apart([*files], OF_FILES), days)
+    return Names(_distinct_names([*nodes], OF_NODES), _distinct_names([*files], OF_FILES), days)
 
 
 HOST = re.compile(r"@([A-Za-z][\w-]*)")
@@ -57,7 +57,7 @@ OF_FILES: Sequence[Callable[[str], str]] = (
 )
 
 
-def _told_apart(long: Sequence[str], ways: Sequence[Callable[[str], str]]) -> dict[str, str]:
+def _distinct_names(long: Sequence[str], ways: Sequence[Callable[[str], str]]) -> dict[str, str]:
     """Return the first set of short names that are all non-empty and all different; else the long names."""
     for way in ways:
         short = {name: way(name) for name in long}

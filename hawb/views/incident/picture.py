@@ -31,7 +31,7 @@ Seen = tuple[int, str, bool]
 
 
 def picture(
-    title: str, node_runs: Sequence[NodeRun], cluster_events: Sequence[ClusterEvent], told: Sequence[Sentence],
+    title: str, node_runs: Sequence[NodeRun], cluster_events: Sequence[ClusterEvent], story: Sequence[Sentence],
     names: Names, losses: Sequence[QueueLosses] = (), span: Asked = WHOLE,
 ) -> Picture:  # fmt: skip
     """Return the picture of a story; the ways of queues that lost messages come first.
@@ -41,7 +41,7 @@ def picture(
     end_us = max((moment for one in cluster_events for moment in (one.at_us, one.until_us or 0)), default=0)
     end_us = max([end_us, *(run.seen_us for run in node_runs)])
     tears = tuple(_tears(cluster_events, end_us, names))
-    marks = tuple(_marks(told, names))
+    marks = tuple(_marks(story, names))
     drawn = Picture(
         title, _in_order({run.node for run in node_runs}, tears, names), tuple(_spans(node_runs, end_us, names)), tears,
         tuple(_ways(cluster_events, node_runs, tears, end_us, names, losses)), marks[-MOST_MARKS:],
@@ -96,14 +96,14 @@ def _spans(node_runs: Sequence[NodeRun], end_us: int, names: Names) -> Iterator[
 def _tears(cluster_events: Sequence[ClusterEvent], end_us: int, names: Names) -> Iterator[Tear]:
     for one in cluster_events:
         if one.kind == "partition_begun":
-            told = tuple(tuple(map(names.node, side)) for side in sides(one.pairs))
-            yield Tear(told, one.at_us, end_us if one.until_us is None else one.until_us)
+            parts = tuple(tuple(map(names.node, side)) for side in sides(one.pairs))
+            yield Tear(parts, one.at_us, end_us if one.until_us is None else one.until_us)
 
 
-def _marks(told: Sequence[Sentence], names: Names) -> Iterator[Mark]:
+def _marks(story: Sequence[Sentence], names: Names) -> Iterator[Mark]:
     """Yield a mark for each node of a sentence; in a long story only for the main sentences."""
-    least = 0 if len(told) <= MOST_MARKS else STORY
-    for one in (one for one in told if one.words.weight >= least):
+    least = 0 if len(story) <= MOST_MARKS else STORY
+    for one in (one for one in story if one.words.weight >= least):
         for node, at_us in one.moments.items():
             if one.short:
                 yield Mark(at_us, names.node(node), one.words.look, one.number, one.short, one.text)

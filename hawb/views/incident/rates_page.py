@@ -58,16 +58,16 @@ def shown_fits(rates: Rates) -> list[tuple[str, Fit]]:
 def sentence(rates: Rates) -> str:
     """Return a sentence that says what the figure shows."""
     fit, repair = rates.fits.get(ALONE), rates.fits.get("repair")
-    told = []
+    parts = []
     if fit is not None:
-        told.append(f"A node fails every {length(fit.best.mean_s)} ({between(fit)})")
+        parts.append(f"A node fails every {length(fit.best.mean_s)} ({between(fit)})")
     if repair is not None:
-        told.append(f"{'and' if told else 'A node'} is back after {length(repair.best.mean_s)}"
+        parts.append(f"{'and' if parts else 'A node'} is back after {length(repair.best.mean_s)}"
                     f" ({between(repair)})")  # fmt: skip
     some, of = rates.company
-    if some and told:
-        told[-1] += f"; {percent(some / of)} of failures affect several nodes at once"
-    return f"{' '.join(told)}." if told else f"What was seen of {counted(rates.clusters, 'cluster')}."
+    if some and parts:
+        parts[-1] += f"; {percent(some / of)} of failures affect several nodes at once"
+    return f"{' '.join(parts)}." if parts else f"What was seen of {counted(rates.clusters, 'cluster')}."
 
 
 def _panel(axes: Axes, kind: str, fit: Fit) -> None:

@@ -79,14 +79,14 @@ def report_of(
     """
     clusters = f"{counted(rates.clusters, 'cluster')}, {rates.nodes} nodes in most" if rates.samples else "no node"
     files = "" if fleet is None else f", {counted(fleet.files, 'file')}"
-    untold = () if fleet is None else (
+    missing = () if fleet is None else (
         *(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused),
         *(f"{shown(one)} is not a RabbitMQ log: {shown(why)}" for one, why in fleet.others),
     )  # fmt: skip
     often = (Part("How often, and for how long", Table("rates", HEADS, rows(rates))),) if rates.samples else ()
     parts = (*often, *of_failures(rates))
     return Report(QUESTION, f"{shown(title)}: {clusters}{files}", verdict(rates), todo(rates, file, logs, study), parts,
-                  ASSUMED, untold)  # fmt: skip
+                  ASSUMED, missing)  # fmt: skip
 
 
 def rows(rates: Rates) -> list[tuple[str, ...]]:
@@ -95,10 +95,10 @@ def rows(rates: Rates) -> list[tuple[str, ...]]:
     for kind, sample in rates.samples.items():
         fit, still = rates.fits[kind], len(sample.ended) - sample.events
         if fit is None:
-            told = ("", f"longer than {length(sample.total_s)} in all", "")
+            cells = ("", f"longer than {length(sample.total_s)} in all", "")
         else:
-            told = (length(fit.best.mean_s), between(fit), distribution(fit.best))
-        found.append((WORDS[kind], f"{sample.events:,}", f"{still:,}", *told))
+            cells = (length(fit.best.mean_s), between(fit), distribution(fit.best))
+        found.append((WORDS[kind], f"{sample.events:,}", f"{still:,}", *cells))
     return found
 
 
@@ -140,8 +140,8 @@ def todo(rates: Rates, file: str | None, logs: Sequence[str] = (), study: str = 
     takers = "hawb replicas and hawb upgrade take" if any(map(rates.fits.get, TIMES)) else "hawb replicas takes"
     write = () if file else asking("rates", logs, f"--numbers {own}")
     laid_over = (f"hawb study {bash_word(study)} --numbers {own} --output own-tables",)
-    told = f"Use these rates instead of assumed ones; {takers} --numbers {own} together with a cluster's files too."
-    asked.append(ToDo(told, (*write, *(laid_over if file or logs else ()))))
+    advice = f"Use these rates instead of assumed ones; {takers} --numbers {own} together with a cluster's files too."
+    asked.append(ToDo(advice, (*write, *(laid_over if file or logs else ()))))
     some, of = rates.company
     if some:
         asked.append(ToDo(f"Use environments with rack_failures: {percent(some / of)} of failures affect several"

@@ -44,7 +44,7 @@ TAKEN_OUT = re.compile(r"<\w+>")
 """The placeholder of a removed word."""
 
 
-def tells(reason: str | None) -> bool:
+def is_informative(reason: str | None) -> bool:
     """Return True if a reason contains more than placeholders of removed words."""
     return bool(TAKEN_OUT.sub("", reason or "").strip(" .,:{}[]()"))
 
@@ -60,15 +60,15 @@ def in_words(reason: str, it: str) -> str:
 def boot_why(part: Sequence[ClusterEvent], names: Names) -> str:
     """Return why boots failed, in words, followed by RabbitMQ's own words; "" if the reason is not known."""
     first = part[0]
-    if first.reason is None or not tells(first.reason):
+    if first.reason is None or not is_informative(first.reason):
         return ""
     if first.reason not in causes.MARKS:
         return f" ({in_words(first.reason, 'it')})"
-    told = dict.fromkeys(name for one in part for name in (one.name or "").split(", ") if name)
-    about = listing(map(names.node, told))
+    named = dict.fromkeys(name for one in part for name in (one.name or "").split(", ") if name)
+    about = listing(map(names.node, named))
     words = CAUSES[causes.MARKS[first.reason]].format(
         about=f" ({about})" if about else "", others=about or "other nodes",
-        flags=f"the feature flag {about}" if len(told) == 1 else f"the feature flags {about}" if told
-        else "a feature flag that it needs", are="is" if len(told) < 2 else "are",
+        flags=f"the feature flag {about}" if len(named) == 1 else f"the feature flags {about}" if named
+        else "a feature flag that it needs", are="is" if len(named) < 2 else "are",
     )  # fmt: skip
     return f": {words} ({shown(first.reason)})"

@@ -16,7 +16,7 @@ from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.events import Event
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.names import Names
-from hawb.views.incident.reasons import boot_why, in_words, tells
+from hawb.views.incident.reasons import boot_why, in_words, is_informative
 from hawb.views.incident.times import lasted
 
 MINOR_US, REPEATED_US, CRASH_LOOP_US, LONG_US = 3_000_000, 60_000_000, 900_000_000, 2_000_000
@@ -242,26 +242,26 @@ def _alike(kind: str, fold: Sequence[ClusterEvent]) -> Iterator[Together]:
     queues: dict[str | None, dict[str, None]] = {}
     for one in fold:
         queues.setdefault(one.node, {}).update({one.queue: None} if one.queue else {})
-    for same in dict.fromkeys(tuple(sorted(told)) for told in queues.values()):
+    for same in dict.fromkeys(tuple(sorted(part)) for part in queues.values()):
         yield kind, [one for one in fold if tuple(sorted(queues[one.node])) == same]
 
 
 def _sentence(number: int, kind: str, part: Sequence[ClusterEvent], names: Names) -> Sentence:
-    words, told = WORDS[kind], _told(part, names)
+    words, fields = WORDS[kind], _fields_of(part, names)
     at_us, until_us = part[0].at_us, max(one.until_us or one.at_us for one in part)
-    text = words.sentence.format_map(told)
+    text = words.sentence.format_map(fields)
     if part[-1].at_us - at_us > LONG_US:
         text = f"{text[:-1]}, the last at {names.time(part[-1].at_us)}."
     moments: dict[str, int] = {}
     for one in part:
         for node in [one.node] if one.node else one.nodes:
             moments.setdefault(node, one.at_us)
-    return Sentence(number, kind, at_us, part[-1].at_us, until_us, text, words.short.format_map(told), moments,
+    return Sentence(number, kind, at_us, part[-1].at_us, until_us, text, words.short.format_map(fields), moments,
                     tuple(dict.fromkeys(one.queue for one in part if one.queue)),
                     tuple(dict.fromkeys(event for one in part for event in one.events)))  # fmt: skip
 
 
-def _told(part: Sequence[ClusterEvent], names: Names) -> dict[str, str]:
+def _fields_of(part: Sequence[ClusterEvent], names: Names) -> dict[str, str]:
     """Return the words that sentences may contain."""
     first = part[0]
     nodes = [*dict.fromkeys(names.node(one.node) for one in part if one.node)]
@@ -286,7 +286,7 @@ def _told(part: Sequence[ClusterEvent], names: Names) -> dict[str, str]:
         "a_stream": f"the stream {shown(first.name)}" if first.name and first.name.startswith("__") else "a stream",
         "of_process": f" ({shown(first.name)})" if first.name else "",
         "operations": counted(sum(one.count or 0 for one in part), "operation") + " of clients",
-        "why": f" ({in_words(first.reason, 'them' if many else 'it')})" if tells(first.reason) else "",
+        "why": f" ({in_words(first.reason, 'them' if many else 'it')})" if is_informative(first.reason) else "",
         "by": _by(first, listing(nodes), it), "term": _term(part),
         "release": _release(part), "took": _took(first), "times": _times(part), "sides": _sides(first.pairs, names),
         "apart": f" for {lasted(first.until_us - first.at_us)}" if first.until_us else "",
@@ -329,15 +329,15 @@ def _times(part: Sequence[ClusterEvent]) -> str:
 
 def _sides(pairs: Sequence[tuple[str, str]], names: Names) -> str:
     """Return the sides of a partition in words, from the pairs of nodes that did not see each other."""
-    return told_apart(sides(pairs), names)
+    return sides_in_words(sides(pairs), names)
 
 
-def told_apart(sides: Sequence[Sequence[str]], names: Names) -> str:
+def sides_in_words(sides: Sequence[Sequence[str]], names: Names) -> str:
     """Return the sides of a partition in words: a on one side and b and c on the other."""
-    told = [listing(map(names.node, side)) for side in sides]
+    groups = [listing(map(names.node, side)) for side in sides]
     if all(len(side) == 1 for side in sides):
-        return listing(told)
-    return f"{told[0]} on one side and {told[1]} on the other" if len(told) == 2 else " | ".join(told)
+        return listing(groups)
+    return f"{groups[0]} on one side and {groups[1]} on the other" if len(groups) == 2 else " | ".join(groups)
 
 
 def sides(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:

@@ -33,11 +33,11 @@ def strip(picture: Picture, at_us: int) -> str:
     if not picture.nodes:
         return ""
     wide = _pitch(picture) - 1
-    told = _of(picture, picture.nodes[0], at_us)
+    line = _of(picture, picture.nodes[0], at_us)
     for one, other in pairwise(picture.nodes):
         between = APART if _apart(picture, one, other, at_us) else ""
-        told += f"{between:^{wide}}{_of(picture, other, at_us)}"
-    return told
+        line += f"{between:^{wide}}{_of(picture, other, at_us)}"
+    return line
 
 
 def head(picture: Picture) -> str:

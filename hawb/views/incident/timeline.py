@@ -43,10 +43,10 @@ def text(reading: Reading, clients: bool = False, width: int = WIDTH, colour: bo
     if len(days) == 1:
         rows = [(time[DAY + 1 :], *others) for time, *others in rows]
     head = f"{days.pop()} UTC" if len(days) == 1 else "time, UTC"
-    told = ["\n".join(wrapped(one, width)) for one in (summary(reading), *notes(reading, len(events)))]
+    parts = ["\n".join(wrapped(one, width)) for one in (summary(reading), *notes(reading, len(events)))]
     if rows:
-        told.append(columns(rows, (head, *HEADS), width, (), colour))
-    return "\n\n".join([*told, *unknown(reading, width, colour)])
+        parts.append(columns(rows, (head, *HEADS), width, (), colour))
+    return "\n\n".join([*parts, *unknown(reading, width, colour)])
 
 
 def summary(reading: Reading) -> str:
@@ -59,7 +59,7 @@ def summary(reading: Reading) -> str:
     return f"{begun(counted(len(reading.events), 'event'))} in {files}, by {nodes}, from {first} to {last}."
 
 
-def notes(reading: Reading, told: int) -> Iterator[str]:
+def notes(reading: Reading, listed: int) -> Iterator[str]:
     """Yield sentences to read before the table: about clocks, events left out, and unreadable files."""
     for clock in reading.clocks.values():
         if clock.against and abs(clock.offset_us) > NEAR_US:
@@ -71,7 +71,7 @@ def notes(reading: Reading, told: int) -> Iterator[str]:
     unmet = [clock.node for clock in reading.clocks.values() if clock.against is None]
     if len(unmet) > 1:
         yield f"The clocks of {listing(map(shown, unmet))} could not be compared: they logged no common event."
-    if left_out := len(reading.events) - told:
+    if left_out := len(reading.events) - listed:
         yield f"{begun(counted(left_out, 'event'))} of clients left out; --clients lists them, with names."
     if reading.repeated:
         yield f"{begun(counted(reading.repeated, 'event'))} were in the logs more than once, and are listed once."
@@ -100,9 +100,9 @@ def row(event: Event, clocks: dict[str, Clock]) -> tuple[str, ...]:
 
 def about(event: Event) -> str:
     """Return an event's fields in words."""
-    told = [(name, getattr(event, name)) for name in ABOUT]
+    fields = [(name, getattr(event, name)) for name in ABOUT]
     return ", ".join(f"{name} {shown(', '.join(value) if isinstance(value, tuple) else value)}"
-                     for name, value in told if value not in (None, ()) and (name, value) != USUAL)  # fmt: skip
+                     for name, value in fields if value not in (None, ()) and (name, value) != USUAL)  # fmt: skip
 
 
 def unknown(reading: Reading, width: int = WIDTH, colour: bool = False) -> Iterator[str]:
@@ -111,9 +111,9 @@ def unknown(reading: Reading, width: int = WIDTH, colour: bool = False) -> Itera
     if not templates:
         return
     most = [(count, level, shown(template)) for (level, template), count in templates.most_common(MOST_TEMPLATES)]
-    told = (f"No rule recognises {counted(templates.total(), 'message')} of {counted(len(templates), 'kind')}; the"
+    sentence = (f"No rule recognises {counted(templates.total(), 'message')} of {counted(len(templates), 'kind')}; the"
             " most frequent, without names and numbers:")  # fmt: skip
-    yield "\n".join(wrapped(told, width))
+    yield "\n".join(wrapped(sentence, width))
     yield columns(most, ("times", "level", "message"), width, (0,), colour)
 
 

@@ -29,15 +29,15 @@ def time_of_day(at_us: int) -> str:
     return moment(at_us)[DAY + 1 : -4]
 
 
-def told_at(at_us: int) -> str:
+def date_and_time(at_us: int) -> str:
     """Return a time to the second, with its day: 2026-11-27 08:55:23."""
     return f"{day(at_us)} {time_of_day(at_us)}"
 
 
 def between(span: Asked) -> str:
     """Return a phrase for the span that the user asked for, such as " from … until …"; "" for everything."""
-    since = "" if span.since_us is None else f" from {told_at(span.since_us)} on"
-    until = "" if span.until_us is None else f" until {told_at(span.until_us)}"
+    since = "" if span.since_us is None else f" from {date_and_time(span.since_us)} on"
+    until = "" if span.until_us is None else f" until {date_and_time(span.until_us)}"
     return f"{since.removesuffix(' on') if until else since}{until}"
 
 

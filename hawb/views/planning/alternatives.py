@@ -71,19 +71,19 @@ class Table:
 
 def harm_in_words(harm: Harm, step: str) -> str:
     """Return the harm in words, followed by the verb of the step."""
-    told = (
+    happened = (
         N_("{messages} of {queue} lost at {t} s, by step {number} ({verb})")
         if harm.lost
         else N_("{queue} could not be used at {t} s, by step {number} ({verb})")
     )
     words = {"queue": shown(harm.queue), "t": seconds(harm.t_s), "number": numbering.number(harm.step), "verb": step}
-    return _(told, messages=counted(runs.size(harm.lost)), **words)
+    return _(happened, messages=counted(runs.size(harm.lost)), **words)
 
 
 def text(alternatives: Alternatives) -> str:
     """Return the table for a terminal, followed by the changes that are impossible, with reasons."""
     possible, impossible = _parted(alternatives)
-    rows = [[_(AS_IT_WENT), "", "", *_figures(alternatives.told)]]
+    rows = [[_(AS_IT_WENT), "", "", *_figures(alternatives.as_played)]]
     for one in possible:
         rows.append([shown(one.change.what), shown(one.change.where), f"{one.kept:,}", *_figures(one.result)])
     table = columns(rows, [_("change"), _("in"), _("kept"), *map(_, COLUMNS)], None, (2, 3, 4, 6, 7, 8, 9))
@@ -99,12 +99,12 @@ def table_html(alternatives: Alternatives) -> str:
     """
     possible, impossible = _parted(alternatives)
     heads = {_("change"): TEXT_CELL} | dict.fromkeys([_("kept"), *map(_, COLUMNS)], HEAD_CELL)
-    body = _row(_(AS_IT_WENT), "", "", alternatives.told)
+    body = _row(_(AS_IT_WENT), "", "", alternatives.as_played)
     body += "".join(_row(one.change.what, one.change.where, f"{one.kept:,}", one.result) for one in possible)
     for one in impossible:
         reason = _(CANNOT_BE, reason=f"<bdi>{html(one.change.impossible)}</bdi>")
-        told = f'<td colspan="{len(heads) - 1}" style="{TEXT_CELL};color:{style.FAINT}">{reason}</td>'
-        body += f"<tr>{_head(one.change.what, one.change.where)}{told}</tr>"
+        reason_cell = f'<td colspan="{len(heads) - 1}" style="{TEXT_CELL};color:{style.FAINT}">{reason}</td>'
+        body += f"<tr>{_head(one.change.what, one.change.where)}{reason_cell}</tr>"
     return tables.table(_("What would have kept {queue}", queue=html(alternatives.harm.queue)), heads, body)
 
 
@@ -124,8 +124,8 @@ def _row(what: str, where: str, kept: str, result: Result) -> str:
     cells = [f'<td style="{CELL}">{kept}{mark}</td>']
     for name, figure in COLUMNS.items():
         look = BAD[name](result) if name in BAD else ""
-        told, glyph = html(figure(result)), _glyph(look) if look else ""
-        cells.append(f'<td style="{CELL}{";font-weight:600" if look else ""}">{told}{glyph}</td>')
+        text, glyph = html(figure(result)), _glyph(look) if look else ""
+        cells.append(f'<td style="{CELL}{";font-weight:600" if look else ""}">{text}{glyph}</td>')
     return f"<tr>{_head(what, where)}{''.join(cells)}</tr>"
 
 

@@ -26,10 +26,10 @@ ASSUMED = (
 
 def report(question: Question, answer: Progress, with_story: bool) -> str:
     """Return the answer as plain text: the story as a scenario below a comment, or that there is no story."""
-    return told(question, answer, with_story, WIDTH, colour=False)
+    return answer_text(question, answer, with_story, WIDTH, colour=False)
 
 
-def told(
+def answer_text(
     question: Question, answer: Progress, with_story: bool, width: int, colour: bool, files: Files = UNNAMED
 ) -> str:
     """Return the answer for a terminal.

@@ -19,16 +19,16 @@ def issues(cluster: str, found: Report, places: Mapping[Thing, Place]) -> list[I
     A finding about a thing that no file names gets the file `cluster`.
     """
     nowhere = Place(cluster)
-    told = []
+    listed = []
     for one in found.findings:
         place = places.get((one.kind, one.name), nowhere)
-        told.append(Issue(one.code, one.severity, one.where, one.what, place.file, place.line))
-    return told
+        listed.append(Issue(one.code, one.severity, one.where, one.what, place.file, place.line))
+    return listed
 
 
-def suite(cluster: str, told: list[Issue]) -> Suite:
+def suite(cluster: str, found: list[Issue]) -> Suite:
     """Return a test case for each kind of finding, so that CI shows which kinds are new or gone between runs."""
     by_rule = defaultdict(list)
-    for issue in told:
+    for issue in found:
         by_rule[issue.rule].append(issue)
     return Suite(cluster, [Case(rule.code, by_rule[rule.code]) for rule in RULES])

@@ -48,20 +48,20 @@ def page(cluster: str, found: Report, notes: Sequence[str] = ()) -> str:
 
 def report_of(cluster: str, found: Report, notes: Sequence[str] = ()) -> Answered:
     """Return the report on a cluster: the findings, the meaning of each kind of finding, and the policies in force."""
-    told, assigned = found.findings, found.assigned.assignments
+    listed, assigned = found.findings, found.assigned.assignments
     helps, useless = helping(found, MOST_TO_DO)
     in_force = Table("In force", IN_FORCE, [*map(tuple, in_force_rows(assigned))])
     parts = [Part("Which policy applies to each queue", in_force)]
-    if told:
-        cells = rows(told)
+    if listed:
+        cells = rows(listed)
         kinds = tuple(severity for severity, *_ in cells)
         parts = [Part("What was found", Table("What was found", FOUND, [*map(tuple, cells)]), kinds=kinds),
-                 Part("Why, and what to do", Table("Why", ADVISED, advice_rows((one.code for one in told), useless))),
+                 Part("Why, and what to do", Table("Why", ADVISED, advice_rows((one.code for one in listed), useless))),
                  *parts]
     return Answered(
         "Do the policies have the effect that they should?",
         f"{cluster}: {summary(found)}" if cluster else summary(found),
-        lint.verdict(told, len(assigned), found.missing), lint.todo(told, found.missing, helps),
+        lint.verdict(listed, len(assigned), found.missing), lint.todo(listed, found.missing, helps),
         tuple(parts), ASSUMED, tuple(notes),
     )  # fmt: skip
 
@@ -78,10 +78,10 @@ def advice_rows(codes: Iterable[str], useless: Sequence[str] = ()) -> list[tuple
 def summary(found: Report) -> str:
     """Return the number of findings by severity, and the number of queues and policies."""
     counts = Counter(finding.severity for finding in found.findings)
-    told = ", ".join(counted(counts[severity], severity) for severity in SEVERITIES)
+    counts_text = ", ".join(counted(counts[severity], severity) for severity in SEVERITIES)
     assigned = found.assigned
     policies = counted(len(assigned.reaches), "policy", "policies")
-    return f"{told} in {counted(len(assigned.assignments), 'queue')} and {policies}"
+    return f"{counts_text} in {counted(len(assigned.assignments), 'queue')} and {policies}"
 
 
 def in_force_rows(assignments: Iterable[Assignment]) -> list[list[str]]:

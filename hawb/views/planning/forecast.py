@@ -76,25 +76,25 @@ def mark(forecast: Forecast, way: str) -> str:
 def summary(forecast: Forecast, way: str) -> str:
     """Return a sentence about what a way to stop a node does."""
     hurt = forecast.hurt(way)
-    told = [_("{queue} {happens}", queue=shown(effect.queue), happens=happens(effect)) for effect in hurt[:4]]
+    parts = [_("{queue} {happens}", queue=shown(effect.queue), happens=happens(effect)) for effect in hurt[:4]]
     more = [_("and {queues}", queues=counted(len(hurt) - 4, "more queue"))] if len(hurt) > 4 else []
     calm = _(NOTHING_MORE) if forecast.out_of_use else _(NOTHING)
-    return f"{way}: {'; '.join([*told, *more]) or calm}"
+    return f"{way}: {'; '.join([*parts, *more]) or calm}"
 
 
 def happens(effect: Effect) -> str:
     """Return what happens to a queue, in words."""
-    told = []
+    parts = []
     if effect.lost:
         words = {"messages": counted(effect.lost), "confirmed": f"{effect.lost_confirmed:,}"}
         some = N_("loses {messages}, {confirmed} of them confirmed")
-        told.append(_(some, **words) if effect.lost_confirmed else _("loses {messages}", **words))
+        parts.append(_(some, **words) if effect.lost_confirmed else _("loses {messages}", **words))
     if effect.down:
         fate = FATES[effect.fate]
-        told.append(_(fate))
+        parts.append(_(fate))
     if not effect.hurts:
-        told.append(_("cannot be used for {t} s", t=seconds(effect.unavailable_s)))
-    return told[0] if len(told) == 1 else _("{harm} and {more}", harm=told[0], more=told[1])
+        parts.append(_("cannot be used for {t} s", t=seconds(effect.unavailable_s)))
+    return parts[0] if len(parts) == 1 else _("{harm} and {more}", harm=parts[0], more=parts[1])
 
 
 def why(effect: Effect) -> str:
@@ -114,21 +114,21 @@ def checks(forecast: Forecast) -> Iterator[str]:
 def text(found: Outlook | Sequence[Forecast]) -> str:
     """Return the answer in a sentence, the table, and below it RabbitMQ's own checks."""
     forecasts = Outlook.of(found).forecasts
-    rows = [row for forecast in forecasts for _word, row in felt_rows(forecast)]
+    rows = [row for forecast in forecasts for _word, row in effect_rows(forecast)]
     lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
-    told = safe.verdict(found)
-    answer = wrapped(told.sentence, WIDTH, f"{style.ANSWERS[told.answer].glyph} ")
+    verdict = safe.verdict(found)
+    answer = wrapped(verdict.sentence, WIDTH, f"{style.ANSWERS[verdict.answer].glyph} ")
     return "\n".join([*answer, "", columns(rows, [_(name) for name in COLUMNS]), "", *lines])
 
 
-def felt_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
+def effect_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
     """Return rows of COLUMNS about the effects of a node's stop, each with the key of MARKS for its queue."""
     rows = []
     for name, way in _ways(forecast):
-        for word, (queue, effect, reason) in _told(forecast, way):
+        for word, (queue, effect, reason) in _effects_of(forecast, way):
             glyph = style.LOOKS[MARKS[word][1]].glyph
-            told = (*map(shown, (forecast.node, _(name), queue)), f"{glyph} {effect}", shown(reason))
-            rows.append((word, told))
+            cells = (*map(shown, (forecast.node, _(name), queue)), f"{glyph} {effect}", shown(reason))
+            rows.append((word, cells))
     return rows
 
 
@@ -140,13 +140,13 @@ def table_html(found: Outlook | Sequence[Forecast]) -> str:
             word, look = MARKS[verdict(forecast, way)][0], style.LOOKS[MARKS[verdict(forecast, way)][1]]
             glyph = f'<span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
             word = f'<td style="{TEXT_CELL};white-space:nowrap">{_(name)}: {glyph}&nbsp;{_(word)}</td>'
-            for _word, told in _told(forecast, way):
-                pairs = zip(told, CELLS, strict=True)
+            for _word, row in _effects_of(forecast, way):
+                pairs = zip(row, CELLS, strict=True)
                 cells = "".join(f'<td style="{css}"><bdi>{html(cell)}</bdi></td>' for cell, css in pairs)
                 body += f"<tr>{_node(forecast)}{word}{cells}</tr>"
-        told = "<br>".join(map(html, checks(forecast)))
+        row = "<br>".join(map(html, checks(forecast)))
         style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
-        body += f'<tr>{_node(forecast)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
+        body += f'<tr>{_node(forecast)}<td {style_} colspan="{len(COLUMNS) - 1}">{row}</td></tr>'
     answer = html(safe.verdict(found).sentence)
     heads = dict.fromkeys((_(name) for name in COLUMNS), TEXT_CELL)
     return tables.table(_("Is it safe to stop a node now? {answer}", answer=answer), heads, body)
@@ -154,11 +154,11 @@ def table_html(found: Outlook | Sequence[Forecast]) -> str:
 
 def _ways(forecast: Forecast) -> list[tuple[str, str]]:
     """Return the ways to stop a node with their names; if both have the same effects, return one entry for both."""
-    same = len({frozenset(_told(forecast, way)) for way in WAYS}) == 1
+    same = len({frozenset(_effects_of(forecast, way)) for way in WAYS}) == 1
     return [(EITHER, WAYS[0])] if same else [(way, way) for way in WAYS]
 
 
-def _told(forecast: Forecast, way: str) -> list[tuple[str, tuple[str, str, str]]]:
+def _effects_of(forecast: Forecast, way: str) -> list[tuple[str, tuple[str, str, str]]]:
     """Return rows about the queues of a way to stop a node, each with the verdict on its queue.
 
     Each harmed queue has a row, the worst first, up to MOST_QUEUES; one more row counts the rest. Queues that suffer no
@@ -172,7 +172,7 @@ def _told(forecast: Forecast, way: str) -> list[tuple[str, tuple[str, str, str]]
     for effect in forecast.effects[way]:
         if not effect.hurts:
             others[happens(effect), why(effect)].append(effect.queue)
-    return rows + [("safe", (many(names), *told)) for told, names in others.items()] or [
+    return rows + [("safe", (many(names), *effects)) for effects, names in others.items()] or [
         ("safe", ("", _("nothing"), ""))
     ]
 

@@ -52,9 +52,9 @@ def svg(forecasts: Sequence[Forecast], rows: Sequence[Row], *, slim: bool = Fals
     height = top + (24 if more else 2)
     rest = f"and {counted(more, 'more queue')}, which {'feels' if more == 1 else 'feel'} less" if more else ""
     last = f'<text class="faint" x="0" y="{height - 6}">{rest}</text>'
-    told = html(f"What stopping or killing each of {counted(len(forecasts), 'node')} does to queues, the worst first.")
+    label = html(f"What stopping or killing each of {counted(len(forecasts), 'node')} does to queues, the worst first.")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{told}" width="{whole}" height="{height}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" width="{whole}" height="{height}"'
         f' viewBox="0 0 {whole} {height}" font-family="{style.FONT}" font-size="13">{drawn}{last}</svg>'
     )
 
@@ -69,9 +69,9 @@ def _head(node: str, left: int, top: int, width: int) -> str:
 def _name(names: Sequence[str], room: int, y: int, *, at_end: bool) -> str:
     more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
     label = html(shortened(names[0], room // LETTER - len(more) - 1) + more)
-    told = html(", ".join(names[:MOST_ROWS]))
+    names_text = html(", ".join(names[:MOST_ROWS]))
     place = f'x="{room}" y="{y}" text-anchor="end"' if at_end else f'x="0" y="{y}"'
-    return f'<text class="name" {place}>{label}<title>{told}</title></text>'
+    return f'<text class="name" {place}>{label}<title>{names_text}</title></text>'
 
 
 def _cell(ways: dict[str, Effect], left: int, top: int, width: int) -> str:
@@ -84,19 +84,19 @@ def _cell(ways: dict[str, Effect], left: int, top: int, width: int) -> str:
     box = f'<rect class="cell" {place} rx="4"{faint}/>'
     size, step = (13, 0) if len(lines) < 2 else (11, 13)
     first = top + ROW // 2 + 4 - step // 2
-    told = "".join(
+    label = "".join(
         f'<text class="said" x="{left + width // 2}" y="{first + step * at}" font-size="{size}" text-anchor="middle">'
         f"{html(shortened(f'{way}{line}', int((width - GAP) / (size * LETTER_SHARE))))}</text>"
         for at, (way, line) in enumerate(lines)
     )
-    return f'<g class="{tone}">{box}{told}</g>'
+    return f'<g class="{tone}">{box}{label}</g>'
 
 
 def _lines(ways: dict[str, Effect]) -> list[tuple[str, str]]:
-    told = {way: brief(effect) for way, effect in ways.items()}
-    if len(told) == len(WAYS) and len(set(told.values())) == 1:
-        return [("", told[WAYS[0]])]
-    return [(f"{way}: ", words) for way, words in told.items()]
+    briefs = {way: brief(effect) for way, effect in ways.items()}
+    if len(briefs) == len(WAYS) and len(set(briefs.values())) == 1:
+        return [("", briefs[WAYS[0]])]
+    return [(f"{way}: ", words) for way, words in briefs.items()]
 
 
 def cell(ways: dict[str, Effect]) -> str:

@@ -37,8 +37,8 @@ def gauges(outlook: Outlook) -> list[Gauge]:
     safe = [({"node": one.node}, int(calm and not one.hurt("stop"))) for one in forecasts]
     found = [Gauge("hawb_node_safe_to_stop", "1 if a controlled stop of the node harms no queue.", safe)]
     for name, (help, count) in OF_EFFECTS.items():
-        told = [({"node": one.node, "way": way}, count(one.hurt(way))) for one in forecasts for way in WAYS]
-        found.append(Gauge(name, help, told))
+        samples = [({"node": one.node, "way": way}, count(one.hurt(way))) for one in forecasts for way in WAYS]
+        found.append(Gauge(name, help, samples))
     failing = [
         ({"node": one.node, "check": check}, len(getattr(one, field)))
         for one in forecasts

@@ -9,7 +9,7 @@ from hawb.planning.safe_to_stop import WAYS, Effect, Forecast, Outlook
 from hawb.views.formatting import listing
 from hawb.views.page import LIMITS, figure, report_page
 from hawb.views.planning import forecast_matrix
-from hawb.views.planning.forecast import COLUMNS, checks, felt_rows, happens, many, why
+from hawb.views.planning.forecast import COLUMNS, checks, effect_rows, happens, many, why
 from hawb.views.planning.forecast_matrix import Row
 from hawb.views.report import Part, Report
 from hawb.views.tables import Table
@@ -33,14 +33,14 @@ def rows(forecasts: Sequence[Forecast]) -> list[Row]:
 
     Queues with the same effects share a row.
     """
-    felt: dict[str, dict[str, dict[str, Effect]]] = defaultdict(lambda: defaultdict(dict))
+    by_queue: dict[str, dict[str, dict[str, Effect]]] = defaultdict(lambda: defaultdict(dict))
     for forecast in forecasts:
         for way in WAYS:
             for effect in forecast.effects[way]:
-                felt[effect.queue][forecast.node][way] = effect
+                by_queue[effect.queue][forecast.node][way] = effect
     found: dict[tuple[str, ...], tuple[list[str], list[dict[str, Effect]]]] = {}
-    for queue in sorted(felt, key=lambda name: (_harm(felt[name]), name)):
-        ways = [felt[queue][forecast.node] for forecast in forecasts]
+    for queue in sorted(by_queue, key=lambda name: (_harm(by_queue[name]), name)):
+        ways = [by_queue[queue][forecast.node] for forecast in forecasts]
         found.setdefault(tuple(map(forecast_matrix.cell, ways)), ([], ways))[0].append(queue)
     return list(found.values())
 
@@ -79,14 +79,14 @@ def report_of(
     found = Outlook.of(found)
     forecasts, known = found.forecasts, bool(found.forecasts) and found.live.queues_listed
     unseen = missed(forecasts)
-    told = tuple(f"{forecast.node}: {'; '.join(checks(forecast))}" for forecast in forecasts)
-    by_node = [(kind, row) for forecast in forecasts for kind, row in felt_rows(forecast)]
+    failing = tuple(f"{forecast.node}: {'; '.join(checks(forecast))}" for forecast in forecasts)
+    by_node = [(kind, row) for forecast in forecasts for kind, row in effect_rows(forecast)]
     unlisted = found.live.unlisted
     left = (f"What happens to {listing(unlisted)} is left out: the files do not say enough.",) if unlisted else ()
     parts = [
         Part("Node by node", Table("Node by node", COLUMNS, [row for _, row in by_node]), left,
              tuple(KINDS[kind] for kind, _ in by_node)),
-        Part("What RabbitMQ's own checks say", notes=told),
+        Part("What RabbitMQ's own checks say", notes=failing),
         Part("What they miss", unseen, (MISSED + ".",)) if unseen.rows
         else Part("What they miss", notes=(NOTHING_MISSED,)),
     ]  # fmt: skip
@@ -105,7 +105,7 @@ def page(
 ) -> str:  # fmt: skip
     """Return the report as one page, which fetches and runs nothing; the arguments are those of `report_of`."""
     forecasts = Outlook.of(found).forecasts
-    felt = rows(forecasts)
-    broad, slim = (forecast_matrix.svg(forecasts, felt, slim=slim) for slim in (False, True))
-    drawn = [figure(broad, QUEUES, slim=slim)] if felt else []
+    by_queue = rows(forecasts)
+    broad, slim = (forecast_matrix.svg(forecasts, by_queue, slim=slim) for slim in (False, True))
+    drawn = [figure(broad, QUEUES, slim=slim)] if by_queue else []
     return report_page(report_of(title, found, notes, files, node), drawn)

@@ -40,22 +40,24 @@ LEFT_OUT = (
 def summary(plan: Migration) -> str:
     """Return the number of queues with each verdict."""
     counts = plan.counts
-    told = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS)
-    return f"To RabbitMQ {plan.target.release}, {counted(len(plan.moves), 'queue')}: {told}"
+    counts_text = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS)
+    return f"To RabbitMQ {plan.target.release}, {counted(len(plan.moves), 'queue')}: {counts_text}"
 
 def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
     """Return the report on a plan; `files`, from which it was made, go into the command that writes the runbook."""
     declared = applications.table(plan)
-    told = [(table, ()) for table in (*tables(plan), *([declared] if declared.rows else []), *road_tables(plan))]
-    if told and plan.moves:
-        queues, *others = (table for table, _ in told)
-        told = [(queues, tuple(str(row[0]) for row in queues.rows)), *((table, ()) for table in others)]
+    declarations = [declared] if declared.rows else []
+    shown_tables = [(table, ()) for table in (*tables(plan), *declarations, *road_tables(plan))]
+    if shown_tables and plan.moves:
+        queues, *others = (table for table, _ in shown_tables)
+        shown_tables = [(queues, tuple(str(row[0]) for row in queues.rows)), *((table, ()) for table in others)]
     command = asking("migrate", files, f"--to {plan.target.version}", "--plan plan/")
     release = plan.target.release
     return Report(
         f"Can the queues be quorum queues of RabbitMQ {release}?", summary(plan), migrate.verdict(plan),
         migrate.todo(plan, command),
-        tuple(Part(QUEUES_HEAD if each.columns == QUEUES else each.caption, each, kinds=kinds) for each, kinds in told),
+        tuple(Part(QUEUES_HEAD if each.columns == QUEUES else each.caption, each, kinds=kinds)
+              for each, kinds in shown_tables),
         (LEFT_OUT, *([applications.NOTE] if declared.rows else []),
          f"The running release is treated as {plan.runs}."), tuple(plan.notes),
     )  # fmt: skip
@@ -76,12 +78,12 @@ def policy_rows(plan: Migration) -> list[list[str]]:
     return [[shown(join_queue(one.policy.vhost, one.policy.name)), _becomes(one)] for one in plan.splits]
 
 def _becomes(split: Split) -> str:
-    told = [
+    parts = [
         f"{shown(part.policy.name)} ({part.policy.apply_to}, priority {part.policy.priority}):"
         f" {', '.join(part.policy.definition)}"
         for part in split.parts
     ]
-    return "; ".join(told) or shown(f"is removed: it contained {split.said}")
+    return "; ".join(parts) or shown(f"is removed: it contained {split.said}")
 
 def clash_rows(plan: Migration) -> list[list[str]]:
     """Return a row for each clash."""
@@ -93,10 +95,10 @@ def road_rows(crossing: Crossing, moves: bool = True) -> list[list[str]]:
     for number, leg in enumerate(crossing.legs):
         if number == crossing.moves_before and moves:
             rows.append(["the move", f"to quorum queues, while {leg.older.series} runs"])
-        told = [f"to {leg.newer.latest}, Erlang {leg.newer.erlang} to {leg.newer.erlang_most}.x"]
-        told += [f"{counted(len(leg.flags), 'flag')} enabled before"] if leg.flags else []
-        told += ["metadata in Khepri before"] if leg.moves_metadata else []
-        rows.append([leg.name, "; ".join(told)])
+        conditions = [f"to {leg.newer.latest}, Erlang {leg.newer.erlang} to {leg.newer.erlang_most}.x"]
+        conditions += [f"{counted(len(leg.flags), 'flag')} enabled before"] if leg.flags else []
+        conditions += ["metadata in Khepri before"] if leg.moves_metadata else []
+        rows.append([leg.name, "; ".join(conditions)])
     return rows
 
 
@@ -107,10 +109,10 @@ def refused_rows(crossing: Crossing) -> list[list[str]]:
 
 def sources(plan: Migration) -> Table:
     """Return the sources of the reasons and clashes."""
-    told = {one.what: one.source for move in plan.moves for one in move.reasons}
-    told |= {clash.code: clash.source for clash in plan.clashes}
-    told |= {one.what: one.source for one in plan.crossing.refused} if plan.crossing else {}
-    return Table("Sources", ("source", "of"), [(source, what) for what, source in told.items()])
+    by_text = {one.what: one.source for move in plan.moves for one in move.reasons}
+    by_text |= {clash.code: clash.source for clash in plan.clashes}
+    by_text |= {one.what: one.source for one in plan.crossing.refused} if plan.crossing else {}
+    return Table("Sources", ("source", "of"), [(source, what) for what, source in by_text.items()])
 
 def plain(plan: Migration) -> dict[str, object]:
     """Return the whole plan as JSON values."""
@@ -208,10 +210,10 @@ def counts(plans: Sequence[Migration]) -> Table:
 
 def page(plan: Migration, text: str, files: Sequence[str] = ()) -> str:
     """Return one page with the report, every queue and the runbook `text`; the page fetches and runs nothing."""
-    told, every = report_of(plan, files), every_queue(plan)
+    report, every = report_of(plan, files), every_queue(plan)
     where = sources(plan)
-    parts = (*told.parts, Part("Queue by queue", every, kinds=tuple(str(row[1]) for row in every.rows)),
+    parts = (*report.parts, Part("Queue by queue", every, kinds=tuple(str(row[1]) for row in every.rows)),
              *([Part(where.caption, where)] if where.rows else []))  # fmt: skip
     numbers = {verdict: number for verdict, number in plan.counts.items() if number}
     drawn = [bars.figure(numbers, "Queues by verdict")] if numbers else []
-    return report_page(replace(told, parts=parts), drawn, [closed("The runbook", text)])
+    return report_page(replace(report, parts=parts), drawn, [closed("The runbook", text)])

@@ -180,10 +180,10 @@ def _unmirror(plan: Migration) -> list[str]:
 
 
 def _move(plan: Migration, turn: int, series: str) -> list[str]:
-    told = BEFORE_4_0 if plan.target.mirroring else AT_THE_END
+    text = BEFORE_4_0 if plan.target.mirroring else AT_THE_END
     return [
         f"## Step {turn}: the move to quorum queues, on {series}",
-        told.format(series=series, release=plan.target.release),
+        text.format(series=series, release=plan.target.release),
         *_lower(_new_vhosts(plan)),
         *_lower(_in_place(plan, STANDING if plan.target.mirroring else DEFINITIONS)),
     ]
@@ -196,11 +196,11 @@ def _lower(parts: list[str]) -> list[str]:
 
 def _summary(plan: Migration) -> str:
     counts = plan.counts
-    told = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in counts)
-    lines = [f"The running release is treated as {plain(plan.runs)}. Of {len(plan.moves):,} queues: {told}."]
+    text = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in counts)
+    lines = [f"The running release is treated as {plain(plan.runs)}. Of {len(plan.moves):,} queues: {text}."]
     if left_out := plan.routing.left:
-        told = ", ".join(f"{number:,} {what}" for what, number in left_out.items())
-        lines.append(f"Left out of every file, because they can contain secrets: {told}. Set them by hand.")
+        text = ", ".join(f"{number:,} {what}" for what, number in left_out.items())
+        lines.append(f"Left out of every file, because they can contain secrets: {text}. Set them by hand.")
     if waiting := later(plan):
         names = plain(listing(move.queue.full_name for move in waiting))
         lines.append(
@@ -238,7 +238,7 @@ def _before(plan: Migration, matrix: Mapping[str, Feature]) -> list[str]:
     if (declared := applications.table(plan)).rows:
         rows = [tuple(plain(cell) for cell in row) for row in declared.rows]
         parts += [f"{applications.CAPTION}:", table(declared.columns, rows), plain(applications.NOTE)]
-    if kept := plan.having("not", "stays"):
+    if kept := plan.with_verdict("not", "stays"):
         rows = [(code(move.queue.full_name), plain("; ".join(one.what for one in move.reasons))) for move in kept]
         parts += ["These are not moved:", table(("queue", "why"), rows)]
     return parts
@@ -268,8 +268,8 @@ def _least(drain: Drain) -> tuple[str, str]:
     if drain.rate is None:
         return "not measured", "not known"
     rate, (least, about, most) = drain.rate, drain.seconds
-    told = f"{rate.value:,.0f}/s, {rate.low:,.0f} to {rate.high:,.0f}"
-    return told, f"{_time(about)}, {_time(least)} to {_time(most)}" if most >= 1 else _time(most)
+    rate_text = f"{rate.value:,.0f}/s, {rate.low:,.0f} to {rate.high:,.0f}"
+    return rate_text, f"{_time(about)}, {_time(least)} to {_time(most)}" if most >= 1 else _time(most)
 
 
 def _time(duration_s: float) -> str:

@@ -24,14 +24,14 @@ def listed_in(file: str, vhost: str = "/", mirrors: bool = True) -> str:
 
 def what_is_missing(live: Live) -> str:
     """Return the rest of a sentence that says what no file contains."""
-    told = []
+    missing = []
     if not live.nodes_listed:
-        told.append("which nodes there are and which of them run")
+        missing.append("which nodes there are and which of them run")
     if not live.queues_listed:
-        told.append("on which nodes queues are and what they hold")
+        missing.append("on which nodes queues are and what they hold")
     elif live.unlisted:
-        told.append(f"where {listing(live.unlisted)} stand{'s' * (len(live.unlisted) == 1)} and what is in there")
-    return f"no file says {', nor '.join(told)}"
+        missing.append(f"where {listing(live.unlisted)} stand{'s' * (len(live.unlisted) == 1)} and what is in there")
+    return f"no file says {', nor '.join(missing)}"
 
 
 def missing(live: Live, files: Sequence[str], command: str = "safe", mirrors: bool = True) -> Iterator[ToDo]:

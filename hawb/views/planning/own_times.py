@@ -13,9 +13,9 @@ from hawb.views.formatting import listing, shown
 def sentences(own: OwnTimes, found: Within | None) -> tuple[str, ...]:
     """Return sentences with the times and their sources, and with the range of the plan's figures."""
     values = {TAKEN[0]: own.times.away_s} | {f"timing.{name}": value for name, value in own.times.timing.items()}
-    told = "; ".join(f"{path} {values[path]:.12g} ({shown(source)})" for path, source in own.sources.items())
+    values_text = "; ".join(f"{path} {values[path]:.12g} ({shown(source)})" for path, source in own.sources.items())
     title = shown(own.title)
-    taken = f"Times come from {title}: {told}." if told else f"None of the times of {title} is used."
+    taken = f"Times come from {title}: {values_text}." if values_text else f"None of the times of {title} is used."
     return (taken,) if found is None else (taken, _within(found))
 
 

@@ -78,12 +78,12 @@ class PlannedUpgrade(Struct, frozen=True):
     def parts(self, where: str = "") -> tuple[Part, ...]:
         """Return the tables as parts of a report, with headings that begin with `where`."""
         *others, last = self.tables()
-        more = upgrade.more_felt(self.plan.prediction)
-        told = tuple(self.remarks()[:-1])
+        more = upgrade.effects_left_out(self.plan.prediction)
+        remarks = tuple(self.remarks()[:-1])
         own = {upgrade.PREDICTED: () if self.own is None else own_times.sentences(self.own, self.within)}
         parts = [Part(where + table.caption, table, own.get(table.caption, ())) for table in (*others, last)]
         parts[-1] = Part(where + last.caption, last, (*parts[-1].notes, *filter(None, [more])))
-        return (*parts, *([Part(f"{where}Beside it", None, told)] if told else []))
+        return (*parts, *([Part(f"{where}Beside it", None, remarks)] if remarks else []))
 
     def plain(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
@@ -129,11 +129,11 @@ def in_no_plan(before: Beforehand) -> tuple[str, ...]:
 
 def rolling(
     run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL,
-    told: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
+    on_level: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
     before: Beforehand | None = None,
 ) -> PlannedUpgrade:  # fmt: skip
     """Return the best plan for nodes that restart one after the other (`upgrade_search.search`)."""
-    found = search(run, task, objective, waits or CAREFUL, told, orders)
+    found = search(run, task, objective, waits or CAREFUL, on_level, orders)
     return PlannedUpgrade(found, task, run.scenario.scenario, tuple(notes), before=before or beforehand(run.scenario))
 
 
@@ -158,7 +158,7 @@ def unplanned(
         return None
     unknown = Verdict("no", "no node runs") if live.known else Verdict("unknown", what_is_missing(live))
     asked = (*missing(live, before.files, command, mirrors), *remedies_todo(before))
-    return Report(ROLLING, title, out_verdict(before) or unknown, asked[:MOST_TO_DO], untold=tuple(notes))
+    return Report(ROLLING, title, out_verdict(before) or unknown, asked[:MOST_TO_DO], missing=tuple(notes))
 
 
 def upgrade_of(files: Sequence[str | Path], at_once: bool = False) -> PlannedUpgrade:

@@ -70,10 +70,10 @@ def overview(legs: Sequence[Leg], move_at: int | None) -> list[str]:
 
 
 def _ends(leg: Leg) -> str:
-    told = ["mirroring"] if leg.drops_mirrors else []
-    told += ["Mnesia, partition handling"] if leg.moves_metadata else []
-    rest = len(leg.removed) - len(told) - leg.moves_metadata
-    return ", ".join([*told, *([f"{rest} in its table"] if rest else [])])
+    ended = ["mirroring"] if leg.drops_mirrors else []
+    ended += ["Mnesia, partition handling"] if leg.moves_metadata else []
+    rest = len(leg.removed) - len(ended) - leg.moves_metadata
+    return ", ".join([*ended, *([f"{rest} in its table"] if rest else [])])
 
 
 def refused_parts(refused: Sequence[Refused], release: str) -> list[str]:
@@ -143,16 +143,16 @@ def before(leg: Leg, nodes: Sequence[str] = (), first: Sequence[str] = ()) -> li
 
 def _erlang(leg: Leg) -> str:
     newer = leg.newer
-    told = f"It needs Erlang {newer.erlang} or later, up to {newer.erlang_most}.x."
+    text = f"It needs Erlang {newer.erlang} or later, up to {newer.erlang_most}.x."
     if leg.erlang_together:
-        told += (
+        text += (
             f" {leg.older.series} goes with {leg.older.erlang_most}.x at most: Erlang and RabbitMQ are changed in the"
             " same stop of each node."
         )  # fmt: skip
     elif leg.new_erlang:
-        told += " A node on an older one does not start: change Erlang before, or in the same stop."
+        text += " A node on an older one does not start: change Erlang before, or in the same stop."
     notes = [f"{note[0].upper()}{note[1:]}." for note in (newer.erlang_note,) if note]
-    return " ".join([told, *notes])
+    return " ".join([text, *notes])
 
 
 def _khepri(leg: Leg, nodes: Sequence[str]) -> list[str]:
@@ -187,11 +187,11 @@ def _majority(nodes: int) -> str:
 def _flags(leg: Leg) -> list[str]:
     if not leg.flags:
         return [f"{leg.newer.series} requires no flag that {leg.older.series} may lack. A later step does: enable all."]
-    told = f"These must be enabled before the step: {', '.join(map(code, leg.flags))}"
+    text = f"These must be enabled before the step: {', '.join(map(code, leg.flags))}"
     if leg.flags_of_plugins:
-        told += f"; and those of plugins, where they are enabled: {', '.join(map(code, leg.flags_of_plugins))}"
+        text += f"; and those of plugins, where they are enabled: {', '.join(map(code, leg.flags_of_plugins))}"
     missing = next(release.without for release in reversed(leg.brought) if release.without)
-    return [f"{told}. {WITHOUT.format(without=missing)}"]
+    return [f"{text}. {WITHOUT.format(without=missing)}"]
 
 
 def _checks(leg: Leg) -> Iterator[str]:

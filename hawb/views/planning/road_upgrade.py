@@ -166,11 +166,11 @@ class RoadUpgrade(Struct, frozen=True):
 
 
 def _before(leg: Leg) -> list[str]:
-    told = [f"{leg.older.series} at {leg.least} or later"] if leg.least else []
-    told += ["mirrored queues moved"] if leg.drops_mirrors else []
-    told += ["Erlang changed in the same stop"] if leg.erlang_together else []
-    told += [f"flags: {', '.join(leg.flags)}"] if leg.flags else []
-    return told
+    conditions = [f"{leg.older.series} at {leg.least} or later"] if leg.least else []
+    conditions += ["mirrored queues moved"] if leg.drops_mirrors else []
+    conditions += ["Erlang changed in the same stop"] if leg.erlang_together else []
+    conditions += [f"flags: {', '.join(leg.flags)}"] if leg.flags else []
+    return conditions
 
 
 def _in_line(text: str) -> str:
@@ -193,7 +193,7 @@ def _lower(text: str) -> str:
 
 def along(
     run: Run, legs: Sequence[Leg], matrix: Mapping[str, Feature], away_s: float = 30.0, drain: bool = False,
-    objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL, told: OnLevel | None = None,
+    objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL, on_level: OnLevel | None = None,
     orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (), before: Beforehand | None = None,
 ) -> RoadUpgrade:  # fmt: skip
     """Return the best plan for each release on the way.
@@ -209,7 +209,7 @@ def along(
         scenario = standing_at(run, version, moved, matrix)
         there = run if scenario == run.scenario else Run.of(scenario)
         task = task_of(there, away_s=away_s, drain=drain)
-        planned = rolling(there, task, objective, waits, told, orders, before=Beforehand())
+        planned = rolling(there, task, objective, waits, on_level, orders, before=Beforehand())
         rolls.append(Roll(tuple(those), version, moved, planned))
     mirrored = any(queue.mirrored for queue in run.moment().state.queues.values())
     return RoadUpgrade(tuple(rolls), run.scenario.scenario, tuple(notes), mirrored, before or beforehand(run.scenario))

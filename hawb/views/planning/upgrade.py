@@ -28,7 +28,7 @@ def tables(answer: Answer) -> list[Table]:
     return [
         Table("The plan, node by node", STAGES, stages),
         Table(PREDICTED, ("plan", *MEASURED), [tuple(row) for row in _compared(answer)]),
-        *felt(answer.plan.prediction),
+        *effect_tables(answer.plan.prediction),
     ]
 
 
@@ -50,26 +50,26 @@ def _compared(answer: Answer) -> list[list[str]]:
     return [compared(plan.name, plan.prediction) for plan in (answer.plan, *answer.others)]
 
 
-def compared(name: str, told: Prediction) -> list[str]:
+def compared(name: str, predicted: Prediction) -> list[str]:
     """Return a plan's name and predicted figures: a cell for the name, and one for each of MEASURED."""
-    away = f" ({listing(told.away)}: not back)" if told.away else ""
-    return [name + away, f"{told.lost:,}", f"{told.lost_confirmed:,}", f"{told.outage_s:,.2f} s", f"{told.skew:,}",
-            f"{told.duration_s:,.1f} s"]  # fmt: skip
+    away = f" ({listing(predicted.away)}: not back)" if predicted.away else ""
+    return [name + away, f"{predicted.lost:,}", f"{predicted.lost_confirmed:,}", f"{predicted.outage_s:,.2f} s",
+            f"{predicted.skew:,}", f"{predicted.duration_s:,.1f} s"]  # fmt: skip
 
 
-def felt(told: Prediction) -> list[Table]:
+def effect_tables(predicted: Prediction) -> list[Table]:
     """Return a table of the queues that a plan affects, in a list; an empty list if there are none."""
     rows: list[tuple[object, ...]] = [
         (shown(one.queue), f"{one.lost:,}", f"{one.lost_confirmed:,}", f"{one.down_s:,.3f} s",
          f"{one.blocked_s:,.3f} s")
-        for one in told.effects[:MOST_FELT]
+        for one in predicted.effects[:MOST_FELT]
     ]  # fmt: skip
     return [Table("Affected queues, the worst first", FELT, rows)] if rows else []
 
 
-def more_felt(told: Prediction) -> str:
+def effects_left_out(predicted: Prediction) -> str:
     """Return a sentence with the number of affected queues that are not in the table; "" if all are."""
-    more = len(told.effects) - MOST_FELT
+    more = len(predicted.effects) - MOST_FELT
     return f"And {counted(more, 'more queue')}." if more > 0 else ""
 
 
@@ -116,7 +116,7 @@ def stop_extent(stopped: Stopped) -> str:
 def stop_tables(stopped: Stopped) -> list[Table]:
     """Return a full stop and start as tables."""
     rows = [tuple(_stop_row(plan)) for plan in (stopped.plan, *stopped.others)]
-    return [Table(PREDICTED, STOPPED, rows), *felt(stopped.plan.prediction)]
+    return [Table(PREDICTED, STOPPED, rows), *effect_tables(stopped.plan.prediction)]
 
 
 def _stop_row(plan: FullStop) -> list[str]:

@@ -59,15 +59,15 @@ def sentence(stages: Sequence[Stage]) -> str:
     gone = [literal(stage.node) for stage in stages if stage.end_s is None]
     ends_s = [stage.start_s if stage.end_s is None else stage.end_s for stage in stages]
     restart = f"{counted(len(stages), 'node')} restart{'s' if len(stages) == 1 else ''}"
-    told = f"{restart} in {left(max(ends_s) - stages[0].begin_s)}"
+    text = f"{restart} in {left(max(ends_s) - stages[0].begin_s)}"
     waits = {literal(stage.node): found["wait"] for stage, found in _all_spans(stages) if "wait" in found}
     longest_s = max((end_s - begin_s for begin_s, end_s in waits.values()), default=0.0)
     most = [node for node, (begin_s, end_s) in waits.items() if end_s - begin_s == longest_s]
     if most:
-        told += f"; the longest wait is {left(longest_s)}, before {listing(most)}"
+        text += f"; the longest wait is {left(longest_s)}, before {listing(most)}"
     else:
-        told += "; none is waited for"
-    return f"{told}; {listing(gone)} {'does' if len(gone) == 1 else 'do'} not come back." if gone else f"{told}."
+        text += "; none is waited for"
+    return f"{text}; {listing(gone)} {'does' if len(gone) == 1 else 'do'} not come back." if gone else f"{text}."
 
 
 def spans(stage: Stage, before_s: float | None) -> dict[str, tuple[float, float]]:

@@ -97,11 +97,11 @@ def runbook(answer: Answer, task: Task, title: str, beside: str = "") -> str:
 
 def _about(stage: Stage) -> str:
     """Return what to wait for, why, and the times of the stage."""
-    told = [f"Wait for: {stage.wait}. {plain(stage.reason)}"]
+    lines = [f"Wait for: {stage.wait}. {plain(stage.reason)}"]
     if stage.sync:
-        told.append(f"{counted(len(stage.sync), 'queue')} will not synchronise automatically.")
+        lines.append(f"{counted(len(stage.sync), 'queue')} will not synchronise automatically.")
     runs = "it does not come back" if stage.end_s is None else f"runs again at {seconds(stage.end_s)} s"
-    return " ".join([*told, f"In the model it stops at {seconds(stage.stop_s)} s and {runs}."])
+    return " ".join([*lines, f"In the model it stops at {seconds(stage.stop_s)} s and {runs}."])
 
 
 def _at_the_end(answer: Answer) -> str:
@@ -114,14 +114,14 @@ def _at_the_end(answer: Answer) -> str:
     )
 
 
-def _felt(told: Prediction) -> Iterator[str]:
-    if told.effects:
+def _felt(predicted: Prediction) -> Iterator[str]:
+    if predicted.effects:
         rows = [[one.queue, f"{one.lost:,}", f"{one.down_s:,.3f} s", f"{one.blocked_s:,.3f} s"]
-                for one in told.effects[:MOST_EFFECTS]]  # fmt: skip
+                for one in predicted.effects[:MOST_EFFECTS]]  # fmt: skip
         yield "## Affected queues"
         yield table(("queue", "lost", "it cannot be used", "blocked"), in_cells(rows))
-        if len(told.effects) > MOST_EFFECTS:
-            yield f"And {counted(len(told.effects) - MOST_EFFECTS, 'more queue')}."
+        if len(predicted.effects) > MOST_EFFECTS:
+            yield f"And {counted(len(predicted.effects) - MOST_EFFECTS, 'more queue')}."
 
 
 def stop_runbook(stopped: Stopped, task: Task, title: str, beside: str = "") -> str:

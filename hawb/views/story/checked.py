@@ -50,8 +50,8 @@ def issues(checked: Checked) -> list[Issue]:
     file = None if str(checked.file) == "-" else str(checked.file)
     if checked.refused is not None:
         refused, first = checked.refused, str(checked.refused).splitlines()
-        told = "; ".join([refused.problem, *(line.strip() for line in first[1:])])
-        return [Issue(REFUSED, "error", refused.field or "scenario", told, file, refused.line)]
+        text = "; ".join([refused.problem, *(line.strip() for line in first[1:])])
+        return [Issue(REFUSED, "error", refused.field or "scenario", text, file, refused.line)]
     return [
         Issue(DIFFERS, "error", difference.place, str(difference), file, _line(checked.file, difference))
         for difference in checked.differences

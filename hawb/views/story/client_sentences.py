@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hawb.languages import N_, Plural
 
-Told = str | Plural
+Template = str | Plural
 """A sentence template. A plural has one form for one message (`ids`) and one for several."""
 
-CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
+CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "messages_published": (
         "plain",
         {

@@ -98,24 +98,24 @@ class Headline(Struct, frozen=True):
 
     def text(self, more: Iterable[str] = ()) -> str:
         """Return the headline without capital letter and full stop, followed by the clauses in `more`."""
-        of_messages = [_clause(*told) for told in ((LOST, self.lost), (UNTAKEN, self.untaken)) if told[1].count]
+        of_messages = [_clause(*parts) for parts in ((LOST, self.lost), (UNTAKEN, self.untaken)) if parts[1].count]
         trouble = joined([*self.trouble, *self.disputed])
         if of_messages:
-            told = [*of_messages, *filter(None, [trouble])]
+            parts = [*of_messages, *filter(None, [trouble])]
         elif trouble:
-            told = [_("nothing is lost, but {trouble}", trouble=trouble)]
+            parts = [_("nothing is lost, but {trouble}", trouble=trouble)]
         elif self.unnoticed:
             first, *later = self.unnoticed
-            told = [_("nothing is lost so far, but {trouble}", trouble=first), *later]
+            parts = [_("nothing is lost so far, but {trouble}", trouble=first), *later]
         else:
             in_use = N_("nothing is lost, and every queue can be used")
-            told = [_(in_use) if self.queues else _("nothing is lost, and there is no queue")]
+            parts = [_(in_use) if self.queues else _("nothing is lost, and there is no queue")]
         if self.unnoticed and (of_messages or trouble):
-            told += self.unnoticed
+            parts += self.unnoticed
         if self.refused:
             numbers = listing(map(numbering.number, self.refused))
-            told.append(ngettext(*REFUSED, len(self.refused), numbers=numbers))
-        return reduce(lambda one, another: _("{one}; {another}", one=one, another=another), [*told, *more])
+            parts.append(ngettext(*REFUSED, len(self.refused), numbers=numbers))
+        return reduce(lambda one, another: _("{one}; {another}", one=one, another=another), [*parts, *more])
 
 
 def headline(outcome: Mapping) -> Headline:
@@ -142,18 +142,18 @@ def _clause(forms: Mapping[str, Plural], toll: Toll) -> str:
 
 def _trouble(outcome: Mapping) -> tuple[str, ...]:
     queues = _queues(outcome)
-    told = []
+    parts = []
     for state, words in TROUBLE.items():
         names = [name for name, queue in queues.items() if queue["state"] == state]
-        told += [ngettext(*words, len(names), queues=listing(names))] if names else []
+        parts += [ngettext(*words, len(names), queues=listing(names))] if names else []
     alone = [name for name, queue in queues.items() if commits_nothing(queue)]
-    told += [ngettext(*COMMITS_NOTHING, len(alone), queues=listing(alone))] if alone else []
+    parts += [ngettext(*COMMITS_NOTHING, len(alone), queues=listing(alone))] if alone else []
     if "metadata_store" in outcome and not outcome["metadata_store"]["writable_from"]:
-        told.append(_("metadata cannot be changed"))
+        parts.append(_("metadata cannot be changed"))
     closed = [name for name in late_consumers(outcome) if is_closed(outcome, name)]
-    told += [ngettext(*CLOSED, len(closed), consumers=listing(closed))] if closed else []
+    parts += [ngettext(*CLOSED, len(closed), consumers=listing(closed))] if closed else []
     resources = sorted({alarm["resource"] for alarm in outcome.get("alarms", ())})
-    return (*told, *(_(BLOCKED[resource]) for resource in resources))
+    return (*parts, *(_(BLOCKED[resource]) for resource in resources))
 
 
 def is_closed(outcome: Mapping, consumer: str) -> bool:
@@ -174,17 +174,17 @@ def _disputed(outcome: Mapping) -> tuple[str, ...]:
 def _unnoticed(outcome: Mapping) -> tuple[str, ...]:
     if (left := outcome.get("unnoticed")) is None:
         return ()
-    told = []
+    parts = []
     if left["links"]:
-        told.append(_(NOTHING_PASSES, links=listing(map("–".join, left["links"]))))
+        parts.append(_(NOTHING_PASSES, links=listing(map("–".join, left["links"]))))
     if left["nodes"]:
-        told.append(ngettext(*GONE, len(left["nodes"]), nodes=listing(left["nodes"])))
+        parts.append(ngettext(*GONE, len(left["nodes"]), nodes=listing(left["nodes"])))
     if waiting := left["waiting"]:
         count = sum(waiting.values())
-        told.append(ngettext(*WAITING, count, messages=counted(count), queues=listing(waiting)))
+        parts.append(ngettext(*WAITING, count, messages=counted(count), queues=listing(waiting)))
     if count := left["operations"]:
-        told.append(ngettext(*OPERATIONS, count, count=whole(count)))
-    return tuple(told)
+        parts.append(ngettext(*OPERATIONS, count, count=whole(count)))
+    return tuple(parts)
 
 
 def _queues(outcome: Mapping) -> dict[str, dict]:

@@ -125,18 +125,18 @@ class Lanes(Struct, frozen=True):
 
 
 def svg(
-    outcome: dict, queue: str | None = None, told: Sequence[Sentence] | None = None, *, slim: bool = False
+    outcome: dict, queue: str | None = None, all_sentences: Sequence[Sentence] | None = None, *, slim: bool = False
 ) -> str:  # fmt: skip
     """Return the lanes of an outcome as an SVG element; with a queue, the bands show its roles.
 
-    Callers that have the outcome's sentences pass them as `told`. Raise ValueError if the outcome does not have the
-    queue.
+    Callers that have the outcome's sentences pass them as `all_sentences`. Raise ValueError if the outcome does not
+    have the queue.
     """
-    return lanes(outcome, queue, told, slim=slim).svg
+    return lanes(outcome, queue, all_sentences, slim=slim).svg
 
 
 def lanes(
-    outcome: dict, queue: str | None = None, told: Sequence[Sentence] | None = None, *, slim: bool = False
+    outcome: dict, queue: str | None = None, all_sentences: Sequence[Sentence] | None = None, *, slim: bool = False
 ) -> Lanes:  # fmt: skip
     """Return the lanes of an outcome, as `svg` draws them.
 
@@ -144,7 +144,7 @@ def lanes(
     """
     end = outcome["time_s"]
     spans = node_states(outcome) if queue is None else roles(outcome, queue)
-    marked = marks(outcome, queue, told)
+    marked = marks(outcome, queue, all_sentences)
     parted, idle = partings(outcome), [] if queue is None else outages(outcome, queue)
     times = {0.0, end, *(mark.t for mark in marked), *(t for spans_of in spans.values() for t, _what in spans_of)}
     times |= {t for spans_of in (*parted.values(), idle) for span in spans_of for t in span[:2]}
@@ -190,10 +190,10 @@ def _outages(queue: str | None, spans: list[tuple[float, float]], scale: Axis, b
     drawn = ""
     for since, then in spans:
         words = {"queue": shown(queue), "since": seconds(since), "until": seconds(then)}
-        told = escape(_("{queue}: no leader from {since} to {until} s", **words))
+        label = escape(_("{queue}: no leader from {since} to {until} s", **words))
         line = f"M{scale.places[since]:.1f} {bottom + 4}H{max(scale.places[then], scale.places[since] + 2):.1f}"
         look = f'stroke="{style.LOOKS["fault"].colour}" stroke-width="4"'
-        drawn += f'<path d="{line}" {look}><title>{told}</title></path>'
+        drawn += f'<path d="{line}" {look}><title>{label}</title></path>'
     return drawn
 
 
@@ -215,11 +215,11 @@ def _band(node: str, what: str, since: float, then: float, scale: Axis, middle: 
     fill = f'fill="{colour}"' if filled else f'fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 2"'
     word = WORDS[what]
     words = {"node": shown(node), "what": _(word), "since": seconds(since), "until": seconds(then)}
-    told = _("{node}: {what} from {since} to {until} s", **words)
+    label = _("{node}: {what} from {since} to {until} s", **words)
     return (
         f'<rect x="{left:.1f}" y="{middle - height / 2:g}" width="{max(right - left, 2):.1f}"'
         f' height="{height:g}" {fill}>'
-        f"<title>{escape(told)}</title></rect>"
+        f"<title>{escape(label)}</title></rect>"
     )
 
 

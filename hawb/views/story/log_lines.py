@@ -131,8 +131,8 @@ def _reason(chronicle: Chronicle, index: int) -> str | None:
     reason = event["detail"].get("reason", event["detail"].get("until"))
     if (event["event"], reason) != ("sync_ended", "cancelled"):
         return reason
-    told = next(chronicle.latest(("sync_started", "sync_held", "sync_resumed"), event["queue"], until=index), None)
-    return HELD if told is not None and told["event"] == "sync_held" else reason
+    sync = next(chronicle.latest(("sync_started", "sync_held", "sync_resumed"), event["queue"], until=index), None)
+    return HELD if sync is not None and sync["event"] == "sync_held" else reason
 
 
 def _why_down(chronicle: Chronicle, event: dict) -> str:

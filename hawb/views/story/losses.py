@@ -47,11 +47,11 @@ def paragraphs(chronicle: Chronicle, loss: dict) -> list[tuple[list[list[int]], 
         reason = explain(chronicle, loss, first)
         parts[reason] = runs.union(parts.get(reason, runs.EMPTY), numbers)
     event = _event(chronicle, loss)
-    told = []
+    found = []
     for reason, numbers in parts.items():
         ids = runs.as_lists(numbers)
-        told.append((ids, paragraph([_lost(ids, loss["queue"], event), reason])))
-    return told
+        found.append((ids, paragraph([_lost(ids, loss["queue"], event), reason])))
+    return found
 
 
 def _lost(ids: list[list[int]], queue: str, event: dict | None) -> str:
@@ -92,7 +92,7 @@ def master_down(chronicle: Chronicle, queue: str, index: int) -> dict | None:
     return next(chronicle.latest(("master_down",), queue, until=index), None)
 
 
-def told_of(fault: dict) -> str:
+def master_end(fault: dict) -> str:
     """Return the sentence about a master's end."""
     return _("The master on {node} {how} at {t} s.", node=shown(fault["node"]), **_end(fault))
 
@@ -134,17 +134,17 @@ def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault
     If `had` is empty, the messages were there from the start. No remaining mirror can have them: the promoted mirror is
     the oldest, and no mirror holds messages that an older mirror lacks.
     """
-    heir = chronicle.events[index]
-    was = heir["detail"]["was"]
+    promotion = chronicle.events[index]
+    was = promotion["detail"]["was"]
     words = {"was": shown(was)} | (_end(fault) if fault else {})
     if not had:
-        told = (
+        sentence = (
             N_("The master on {was}, which had them, {how} at {t} s.")
             if fault
             else N_("The master on {was}, which had them, was gone.")
         )
-        return _(told, **words)
-    told = (
+        return _(sentence, **words)
+    sentence = (
         N_("The last running replica that had them was the master on {was}, which {how} at {t} s.")
         if fault
         else N_("The last running replica that had them was the master on {was}, which was gone.")
@@ -153,7 +153,7 @@ def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault
     ended = [_("{node} {how} at {t} s", node=shown(node), how=_(how.how), t=seconds(how.t))
              for node, how in others.items() if how is not None]  # fmt: skip
     before = _("Of the other replicas that had had them, {ended}.", ended=commas(ended)) if ended else ""
-    return paragraph([_(told, **words), before])
+    return paragraph([_(sentence, **words), before])
 
 
 def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, fault: dict | None) -> str:
@@ -243,10 +243,10 @@ def _said(chronicle: Chronicle, queue: str, index: int, key: str) -> str:
 
 def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None) -> str:
     """Return the clause about the setting or circumstance that permitted the promotion of an unsynchronised mirror."""
-    heir = chronicle.events[index]
-    has = heir["detail"]["messages"]
+    promotion = chronicle.events[index]
+    has = promotion["detail"]["messages"]
     with_them = N_("{node} took over with the {messages} that it had")
-    took = _(with_them if has else N_("{node} took over empty"), node=shown(heir["node"]), messages=counted(has))
+    took = _(with_them if has else N_("{node} took over empty"), node=shown(promotion["node"]), messages=counted(has))
     in_force = PoliciesInForce(chronicle)
     definition = in_force.definition(queue, index)
     if definition is None and (names := in_force.names(queue, index)):
@@ -259,15 +259,15 @@ def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None
     keys = ["ha-promote-on-failure"]
     if fault and fault["detail"]["reason"] == "node_stopped":
         keys.insert(0, "ha-promote-on-shutdown")
-    told = joined(_said(chronicle, queue, index, key) for key in keys)
+    settings = joined(_said(chronicle, queue, index, key) for key in keys)
     if any(_setting(definition, key) == "when-synced" for key in keys):
         return _(
             "{settings}, but that only asks whether the queue's record lists any synchronised mirror, and it did, so "
             "{took}.",
-            settings=told,
+            settings=settings,
             took=took,
         )
-    return _("{settings}, so {took}.", settings=told, took=took)
+    return _("{settings}, so {took}.", settings=settings, took=took)
 
 
 def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
@@ -289,8 +289,8 @@ def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, f
 
 def _is_up(chronicle: Chronicle, node: str, index: int) -> bool:
     """Return True if a node that had gone down was running again at event `index`."""
-    told = (event["event"] for event in chronicle.latest(NODE_EVENTS, None, until=index) if event["node"] == node)
-    return next(told, None) == "node_running"
+    events = (event["event"] for event in chronicle.latest(NODE_EVENTS, None, until=index) if event["node"] == node)
+    return next(events, None) == "node_running"
 
 
 NODE_EVENTS = (*NODE_ENDS, "node_running")
@@ -307,7 +307,7 @@ def _went_down(words: str) -> Explain:
         event = chronicle.events[index]
         fault = master_down(chronicle, loss["queue"], index)
         nobody = NO_SUCCESSOR[event["detail"]["reason"]]
-        return paragraph([_(words), told_of(fault) if fault else "", _(nobody)])
+        return paragraph([_(words), master_end(fault) if fault else "", _(nobody)])
 
     return explain
 
@@ -327,9 +327,9 @@ def _by_chain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
     """Return the cause in words, followed by the events that led to it."""
     event = _event(chronicle, loss)
     chain = [] if event is None else [*noticed(chronicle.events, event)]
-    told = (at(one) for one in reversed(chain))
+    steps = (at(one) for one in reversed(chain))
     cause = CAUSES[loss["cause"]]
-    return paragraph([_(cause), *told])
+    return paragraph([_(cause), *steps])
 
 
 EXPLANATIONS: dict[str, Explain] = {

@@ -47,22 +47,22 @@ class Mark(Struct, frozen=True):
     t: float
     node: str | None
     look: str
-    told: tuple[Sentence, ...]
+    sentences: tuple[Sentence, ...]
 
     @property
     def text(self) -> str:
         """Return the time and all sentences in one line."""
-        return _("{t} s: {sentence}", t=seconds(self.t), sentence=paragraph(one.text for one in self.told))
+        return _("{t} s: {sentence}", t=seconds(self.t), sentence=paragraph(one.text for one in self.sentences))
 
 
-def marks(outcome: dict, queue: str | None = None, told: Sequence[Sentence] | None = None) -> list[Mark]:
+def marks(outcome: dict, queue: str | None = None, all_sentences: Sequence[Sentence] | None = None) -> list[Mark]:
     """Return the marks of an outcome in order; with a `queue`, leave out marks that are only about other queues.
 
-    Callers that have the outcome's sentences pass them as `told`.
+    Callers that have the outcome's sentences pass them as `all_sentences`.
     """
     places: dict[tuple[float, str | None, str], list[Sentence]] = {}
     roles_of = cache(lambda name: roles(outcome, name) if name in outcome["ledger"] else {})
-    for one in sentences(outcome) if told is None else told:
+    for one in sentences(outcome) if all_sentences is None else all_sentences:
         if _is_marked(outcome["events"][one.index]) and (queue is None or not one.queues or queue in one.queues):
             look = MARKED[outcome["events"][one.index]["event"]]
             for node in _nodes_of(outcome, outcome["events"][one.index], roles_of):
@@ -77,7 +77,7 @@ def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:
     why.
     """
     outcome, lines = chronicle.outcome, dict[tuple[float, str], None]()
-    for one in mark.told:
+    for one in mark.sentences:
         lines |= dict.fromkeys([*because(outcome, one.index), (one.t, one.text)])
         losses = [loss for loss in outcome["losses"] if loss.get("event") == one.index]
         lines |= dict.fromkeys((one.t, why) for loss in losses for why in why_lost(chronicle, loss))
@@ -109,6 +109,6 @@ def _nodes_of(outcome: dict, event: dict, roles_of: Callable[[str | None], Spans
 
 def _leading(spans: Spans, t: float) -> str | None:
     """Return the node that led a queue at a time, or the first leader after it; None if the queue had no leader."""
-    led = [(since, node) for node, told in spans.items() for since, role in told if role in LEADS]
+    led = [(since, node) for node, roles in spans.items() for since, role in roles if role in LEADS]
     before = [one for one in led if one[0] <= t]
     return max(before)[1] if before else min(led)[1] if led else None

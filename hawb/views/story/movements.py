@@ -136,11 +136,11 @@ def _in(_event: dict, master: str | None, _outcome: dict) -> Routes:
 
 def _to_mirrors(event: dict, master: str | None, outcome: dict) -> Routes:
     """Return the routes from the leader to the event's mirrors, to its node, or else to all synchronised mirrors."""
-    told = event["detail"].get("mirrors")
-    if told is None:
+    nodes = event["detail"].get("mirrors")
+    if nodes is None:
         queue = outcome["queues"].get(event["queue"], {})
-        told = [event["node"]] if event["node"] else queue.get("synchronised_mirrors") or []
-    return [(master, node) for node in told if node != master]
+        nodes = [event["node"]] if event["node"] else queue.get("synchronised_mirrors") or []
+    return [(master, node) for node in nodes if node != master]
 
 
 def _votes(event: dict, _master: str | None, outcome: dict) -> Routes:

@@ -188,10 +188,10 @@ def _gaps(outcome: dict, order: Sequence[str]) -> list[int]:
 
 
 def _gap(x: int, bottom: int) -> str:
-    look, told = LOOKS["cut"], _("these nodes do not reach each other")
+    look, label = LOOKS["cut"], _("these nodes do not reach each other")
     return (
         f'<path d="M{x - 3} 34V{bottom - 2}" stroke="{look.colour}" stroke-width="2" stroke-dasharray="4 3">'
-        f"<title>{escape(told)}</title></path>"
+        f"<title>{escape(label)}</title></path>"
     )
 
 
@@ -200,7 +200,7 @@ def _node(outcome: dict, node: str, cut: int, left: int, bottom: int, *, changed
     look, up = LOOKS[state], state == "running"
     ground, opacity = (style.CHANGED, 0.3) if changed else (style.GRID, 0.35)
     edge = f'stroke="{style.LINE}"' + ("" if up else ' stroke-dasharray="4 3"')
-    said = shortened(", ".join([look.told, *more]), int((NODE - 26) / LETTER))
+    said = shortened(", ".join([look.label, *more]), int((NODE - 26) / LETTER))
     name = shortened(shown(node[cut:]), int((NODE - 22) / 7.2))
     return (
         f'<rect x="{left}.5" y="33.5" width="{NODE - 6}" height="{bottom - 36}" rx="5" fill="{ground}"'
@@ -281,7 +281,7 @@ LATEST = 16
 """The number of indices that a picture shows."""
 
 
-def logs_svg(told: Sequence[tuple[str, State]], names: Sequence[str], queue: str) -> str:
+def logs_svg(states: Sequence[tuple[str, State]], names: Sequence[str], queue: str) -> str:
     """Return the logs of a Raft group at several moments, each with its caption, as an SVG element.
 
     Each box is an entry with its term: filled if the member knows that it is committed, else dashed. Raise ValueError
@@ -289,7 +289,7 @@ def logs_svg(told: Sequence[tuple[str, State]], names: Sequence[str], queue: str
     """
     drawn, top, words = "", 0, []
     widest = 0
-    for caption, state in told:
+    for caption, state in states:
         members(state, queue)  # raises ValueError
         logs = raft_entries.logs(state, names, queue, LATEST)
         indices = range(logs["first"], logs["last"] + 1)
@@ -327,8 +327,8 @@ def _box(entry: dict, left: int, top: int) -> str:
     ground = f'fill="{colour}" fill-opacity=".3" stroke="{colour}"' if entry["committed"] else (
         f'fill="{PAPER}" stroke="{colour}" stroke-width="1.6" stroke-dasharray="4 2"'
     )  # fmt: skip
-    told = "…" if entry["text"] == "snapshot" else f"t{entry['term']}"
+    label = "…" if entry["text"] == "snapshot" else f"t{entry['term']}"
     return (
         f'<rect x="{left}" y="{top + 3}" width="{ENTRY - 3}" height="{LINE - 8}" rx="3" {ground}/>'
-        f'<text x="{left + ENTRY / 2 - 1.5:g}" y="{top + 18}" font-size="{SMALL}" text-anchor="middle">{told}</text>'
+        f'<text x="{left + ENTRY / 2 - 1.5:g}" y="{top + 18}" font-size="{SMALL}" text-anchor="middle">{label}</text>'
     )

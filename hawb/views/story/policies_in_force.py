@@ -21,9 +21,9 @@ class PoliciesInForce:
     def name(self, queue: str, index: int, kind: str = "policy") -> str | None:
         """Return the policy of a kind that applies to a queue after event `index`; None if there is none."""
         applied = f"{kind}_applied"
-        told = next(self._chronicle.latest((applied, "queue_declared"), queue, until=index + 1), None)
-        if told is not None:
-            return told["detail"].get("policy" if told["event"] == applied else kind)
+        latest = next(self._chronicle.latest((applied, "queue_declared"), queue, until=index + 1), None)
+        if latest is not None:
+            return latest["detail"].get("policy" if latest["event"] == applied else kind)
         later = self._chronicle.events_of((applied,), queue, since=index + 1)
         return later[0]["detail"]["was"] if later else self._chronicle.outcome["queues"].get(queue, {}).get(kind)
 
@@ -34,8 +34,8 @@ class PoliciesInForce:
     def definition(self, queue: str, index: int) -> dict | None:
         """Return the merged definition of these policies; None if there are none or the outcome lacks a definition."""
         found = self._policies(queue, index)
-        told = found is not None and any(found)
-        return effective_definition(*found) if told else None
+        known = found is not None and any(found)
+        return effective_definition(*found) if known else None
 
     def decided_by_operator(self, queue: str, index: int, key: str) -> str | None:
         """Return the operator policy whose value of `key` is in force; None if the value has another source."""
@@ -52,8 +52,8 @@ class PoliciesInForce:
 
     def _policy(self, queue: str, index: int, kind: str) -> Policy | None:
         name, vhost = self.name(queue, index, kind), split_queue(queue)[0]
-        told = self._chronicle.latest((f"{kind}_set", f"{kind}_in_force"), queue, until=index + 1)
-        for detail in (event["detail"] for event in told):
+        latest = self._chronicle.latest((f"{kind}_set", f"{kind}_in_force"), queue, until=index + 1)
+        for detail in (event["detail"] for event in latest):
             if (detail["name"], detail["vhost"]) == (name, vhost):
                 return Policy.of(name, detail["pattern"], detail["definition"])
         return None

@@ -40,27 +40,28 @@ def page(outcome: dict, scenario: str, advice: Advice = NO_ADVICE) -> str:
 
 def drawn(outcome: dict, scenario: str) -> tuple[list[str], list[str]]:
     """Return the pictures of the page, and the sections below them."""
-    told = sentences(outcome)
-    return pictures(outcome, told), below(outcome, told, scenario)
+    all_sentences = sentences(outcome)
+    return pictures(outcome, all_sentences), below(outcome, all_sentences, scenario)
 
 
-def pictures(outcome: dict, told: Sequence[Sentence]) -> list[str]:
+def pictures(outcome: dict, all_sentences: Sequence[Sentence]) -> list[str]:
     """Return the pictures of the page: replicas at the end, and lanes of the nodes and of the queues with most harm."""
     drawn = [figure(matrix.svg(outcome), _("Who has what at the end"), slim=matrix.svg(outcome, slim=True))]
     for queue in (None, *worst(outcome)):
         of_queue = N_("Who was what for {queue}, over time")
         caption = _(of_queue, queue=queue) if queue is not None else _("What happened to the nodes, over time")
-        drawn.append(figure(lanes.svg(outcome, queue, told), caption, slim=lanes.svg(outcome, queue, told, slim=True)))
+        wide, slim = (lanes.svg(outcome, queue, all_sentences, slim=narrow) for narrow in (False, True))
+        drawn.append(figure(wide, caption, slim=slim))
     return drawn
 
 
-def below(outcome: dict, told: Sequence[Sentence], scenario: str) -> list[str]:
+def below(outcome: dict, all_sentences: Sequence[Sentence], scenario: str) -> list[str]:
     """Return the sections below: figures of queues and nodes, the story, and the scenario."""
     tables = (ledger.html(outcome), queue_table.html(outcome), load.table_html(outcome))
     title = _("In figures")
     scroll = (f'<div class="wide" role="region" tabindex="0" aria-label="{html(title)}, {at}">{table}</div>'
               for at, table in enumerate(tables, 1))  # fmt: skip
-    return [section(title, *scroll), section(_(HAPPENED), story(told)),
+    return [section(title, *scroll), section(_(HAPPENED), story(all_sentences)),
             closed(_("The same as a scenario"), scenario)]  # fmt: skip
 
 
@@ -73,10 +74,10 @@ def worst(outcome: dict) -> list[str]:
     return sorted((name for name in harm if any(harm[name])), key=lambda name: harm[name], reverse=True)[:MOST_LANES]
 
 
-def story(told: Iterable[Sentence]) -> str:
+def story(all_sentences: Iterable[Sentence]) -> str:
     """Return the story as an HTML list of sentences, with the lines that the broker logs."""
     items = []
-    for one in told:
+    for one in all_sentences:
         logged = pre(one.log_line) if one.log_line else ""
         when = _("{t} s", t=seconds(one.t))
         items.append(f"<li><time>{when}</time><div>{escape(one.text)}{logged}</div></li>")

@@ -41,9 +41,9 @@ def node_states(outcome: dict) -> Spans:
     """Return the states of all nodes; a node that boots is `booting`."""
     spans: Spans = {}
     for node, state in outcome["nodes"].items():
-        told = [e for e in outcome["events"] if e["node"] == node and e["event"] in NODE_STATES]
-        first = state if not told else "down" if told[0]["event"] == "node_booting" else "running"
-        spans[node] = [(0.0, first), *((e["t"], NODE_STATES[e["event"]]) for e in told)]
+        events = [e for e in outcome["events"] if e["node"] == node and e["event"] in NODE_STATES]
+        first = state if not events else "down" if events[0]["event"] == "node_booting" else "running"
+        spans[node] = [(0.0, first), *((e["t"], NODE_STATES[e["event"]]) for e in events)]
     return spans
 
 
@@ -58,7 +58,7 @@ def roles(outcome: dict, queue: str) -> Spans:
         raise ValueError(f"there is no queue {queue!r}; those of this outcome are {known}")
     events = [event for event in outcome["events"] if event["queue"] in (queue, None)]
     if has_leader(outcome, queue):
-        running = {node for node, told in node_states(outcome).items() if told[0][1] == "running"}
+        running = {node for node, states in node_states(outcome).items() if states[0][1] == "running"}
         return spans_of(member_roles(outcome, queue, events, running))
     changes = ((event["t"], node, role) for event in events for node, role in _changes(event))
     return spans_of([*((0.0, node, role) for node, role in _at_the_start(outcome, queue, events).items()), *changes])
@@ -124,9 +124,9 @@ def spans_of(changes: Iterable[tuple[float, str, str]]) -> Spans:
     """
     spans: Spans = {}
     for t, node, what in changes:
-        told = spans.setdefault(node, [])
-        if not told or told[-1][1] != what:
-            told.append((t, what))
+        spans_on_node = spans.setdefault(node, [])
+        if not spans_on_node or spans_on_node[-1][1] != what:
+            spans_on_node.append((t, what))
     return spans
 
 

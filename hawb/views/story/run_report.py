@@ -41,10 +41,10 @@ def report(outcome: dict, width: int = WIDTH, colour: bool = False, advice: Advi
 
 def about(outcome: dict) -> str:
     """Return a line with the scenario's title, the RabbitMQ version, the time and the states of the nodes."""
-    told = N_("{title}. RabbitMQ {version}, after {t} s: {states}")
-    states = commas(f"{shown(name)} {LOOKS[state].told}" for name, state in outcome["nodes"].items())
+    template = N_("{title}. RabbitMQ {version}, after {t} s: {states}")
+    states = commas(f"{shown(name)} {LOOKS[state].label}" for name, state in outcome["nodes"].items())
     words = {"version": outcome["version"], "t": seconds(outcome["time_s"]), "states": states}
-    return _(told, title=shown(one_line(outcome["scenario"])), **words)
+    return _(template, title=shown(one_line(outcome["scenario"])), **words)
 
 
 def _section(title: str, lines: list[str], width: int, colour: bool) -> list[str]:
@@ -52,10 +52,10 @@ def _section(title: str, lines: list[str], width: int, colour: bool) -> list[str
 
 
 def _timeline(outcome: dict, width: int) -> list[str]:
-    told = sentences(outcome)
-    room = max((len(seconds(sentence.t)) for sentence in told), default=0) + 2
+    listed = sentences(outcome)
+    room = max((len(seconds(sentence.t)) for sentence in listed), default=0) + 2
     lines = []
-    for sentence in told:
+    for sentence in listed:
         lines += terminal.wrapped(sentence.text, width, seconds(sentence.t).rjust(room) + "  ")
         for line in (sentence.log_line or "").splitlines():
             lines += terminal.wrapped(line, width, " " * (room + 4))

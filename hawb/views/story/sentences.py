@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from hawb.languages import N_
-from hawb.views.story.client_sentences import CLIENT_SENTENCES, Told
+from hawb.views.story.client_sentences import CLIENT_SENTENCES, Template
 
 TONES = ("plain", "fault", "recovery", "promotion", "loss", "refusal")
 
@@ -24,7 +24,7 @@ VARIED_BY = {
 }
 """The field of an event's detail that selects its sentence, where it is not `reason`. See also `telling._variant`."""
 
-SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
+SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "policy_in_force": (
         "plain",
         N_("Policy {name} is in force from the start for queues that match {pattern}: {definition}."),

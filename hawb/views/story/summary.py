@@ -32,10 +32,10 @@ NOTABLE = (
 
 def toned_headline(outcome: dict) -> dict:
     """Return the headline of an outcome as a sentence, `text`, and its `tone`."""
-    told = headline(outcome)
-    harmed = told.untaken.count or told.trouble or told.disputed or told.unnoticed
-    tone = LOST if told.lost.count else HARMED if harmed else WELL
-    return {"tone": tone, "text": _("{words}.", words=_begun(told.text(), outcome))}
+    head = headline(outcome)
+    harmed = head.untaken.count or head.trouble or head.disputed or head.unnoticed
+    tone = LOST if head.lost.count else HARMED if harmed else WELL
+    return {"tone": tone, "text": _("{words}.", words=_begun(head.text(), outcome))}
 
 
 def _begun(text: str, outcome: dict) -> str:
@@ -52,18 +52,18 @@ def reasons(outcome: dict) -> list[str]:
     """
     chronicle, events = Chronicle(outcome), outcome["events"]
     lost = (cause for loss in reversed(outcome["losses"]) for cause in why_lost(chronicle, loss))
-    told = [*islice(lost, MOST_REASONS), *why_in_trouble(chronicle)]
+    listed = [*islice(lost, MOST_REASONS), *why_in_trouble(chronicle)]
     last = next((event["step"] for event in reversed(events)), None)
     found = [event for event in events if event["event"] in NOTABLE and event["step"] == last]
-    if told or last is None or not found:
-        return told
+    if listed or last is None or not found:
+        return listed
     return chain(events, min(found, key=lambda event: NOTABLE.index(event["event"])))
 
 
 def chain(events: list[dict], event: dict) -> list[str]:
     """Return the sentences of an event and its causes, first cause first, each with its time."""
-    told = [event, *noticed(events, event)]
-    return [at(one) for one in reversed(told)]
+    events_listed = [event, *noticed(events, event)]
+    return [at(one) for one in reversed(events_listed)]
 
 
 def done(step: object) -> str:

@@ -49,8 +49,8 @@ def sentences(outcome: dict, latest: int | None = None, drafts: Drafts | None = 
     drafts = Drafts() if drafts is None else drafts
     key = causes_first(outcome["events"])
     chronicle = Chronicle(outcome)
-    told = [_sentence(chronicle, draft) for draft in drafts.of(outcome["events"], latest)]
-    return sorted(told, key=lambda one: key(one.index))
+    listed = [_sentence(chronicle, draft) for draft in drafts.of(outcome["events"], latest)]
+    return sorted(listed, key=lambda one: key(one.index))
 
 
 def _sentence(chronicle: Chronicle, draft: Draft) -> Sentence:
@@ -151,7 +151,7 @@ def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
     """Return the words that sentences need besides the fields of the detail."""
     detail = event["detail"]
     consumer = client(event)
-    told = {"policy": _policy(detail), "mirrors": words.get("mirrors", ""), "seen_by": words.get("seen_by", "")}
+    more = {"policy": _policy(detail), "mirrors": words.get("mirrors", ""), "seen_by": words.get("seen_by", "")}
     seen = "seen_by" in words
     code = f"{detail['code']} " if detail.get("code") else ""
     return {
@@ -160,10 +160,10 @@ def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
         "Consumer": begun(consumer),
         "Publisher": _("Publisher {name}", name=words["publisher"]) if "publisher" in words else "",
         "notified": _("notified") if detail.get("notified") else _("not notified"),
-        "placed": _(PLACED[bool(detail.get("mirrors"))], **told),
-        "in_force": told["policy"],
-        "as_seen": _("As seen by {seen_by}, ", **told) if seen else "",
-        "Metadata": _("As seen by {seen_by}, metadata", **told) if seen else _("Metadata"),
+        "placed": _(PLACED[bool(detail.get("mirrors"))], **more),
+        "in_force": more["policy"],
+        "as_seen": _("As seen by {seen_by}, ", **more) if seen else "",
+        "Metadata": _("As seen by {seen_by}, metadata", **more) if seen else _("Metadata"),
         "exchange_name": _exchange(detail, words),
         "to_targets": _to_targets(detail, words),
         "refusal": f"{code}{shown(one_line(detail.get('text', '')).removesuffix('.'))}",
@@ -200,9 +200,9 @@ TO_TARGETS = {
 
 def _policy(detail: dict) -> str:
     policy, operators = detail.get("policy"), detail.get("operator_policy")
-    told = [_("policy {name}", name=shown(policy))] if policy is not None else []
-    told += [_("operator policy {name}", name=shown(operators))] if operators is not None else []
-    return joined(told) or _("no policy")
+    parts = [_("policy {name}", name=shown(policy))] if policy is not None else []
+    parts += [_("operator policy {name}", name=shown(operators))] if operators is not None else []
+    return joined(parts) or _("no policy")
 
 
 def _word_for(word: str, **words: str) -> str:

@@ -37,10 +37,10 @@ def framed(content: str, drawn: Lanes, at: float) -> str:
 def _button(drawn: Lanes, chronicle: Chronicle, mark: Mark, name: str) -> str:
     """Return a mark's button with the popover that it opens."""
     x, y = drawn.place(mark)
-    told, lines = escape(mark.text), explained(chronicle, mark)
+    label, lines = escape(mark.text), explained(chronicle, mark)
     timed = ((_("{t} s", t=seconds(t)), line) for t, line in lines)
     items = "".join(f"<li><time>{when}</time> {escape(line)}</li>" for when, line in timed)
-    called = f'aria-label="{told}" title="{told}" popovertarget="{escape(name)}"'
+    called = f'aria-label="{label}" title="{label}" popovertarget="{escape(name)}"'
     return (
         f'<button type="button" class="hawb-mark" style="left:{x:.1f}px;top:{y}px" {called}></button>'
         f'<div popover class="hawb-told" id="{escape(name)}"><ul>{items}</ul></div>'

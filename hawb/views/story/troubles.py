@@ -61,12 +61,12 @@ def why_in_trouble(chronicle: Chronicle) -> list[str]:
 
 def _troubles(chronicle: Chronicle) -> Iterator[tuple[str, list[int]]]:
     """Yield each unusable thing (a queue's name, or "") with the places of the events that made it unusable."""
-    outcome, told = chronicle.outcome, dict.fromkeys(OUT_OF_USE, 0)
+    outcome, troubles = chronicle.outcome, dict.fromkeys(OUT_OF_USE, 0)
     queues = outcome["queues"] | outcome.get("queues_elsewhere", {})
     for name, queue in queues.items():
         state = "minority" if commits_nothing(queue) else queue["state"]
-        if state in told and told[state] < LISTED:  # the headline names no more
-            told[state] += 1
+        if state in troubles and troubles[state] < LISTED:  # the headline names no more
+            troubles[state] += 1
             members = queue.get("members", ())
             missing = [node for node in members if node not in queue.get("online", members)]
             yield name, _last(chronicle, OUT_OF_USE[state], name) + _gone(chronicle, missing)

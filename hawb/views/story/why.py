@@ -22,10 +22,10 @@ def why(outcome: dict, queue: str, number: int) -> str:
     account, chronicle = _account(outcome, queue, number), Chronicle(outcome)
     loss = next((one for one in outcome["losses"] if one["queue"] == queue and holds(one["ids"], number)), None)
     if loss is not None:
-        ids, told = next(one for one in losses.paragraphs(chronicle, loss) if holds(one[0], number))
+        ids, text = next(one for one in losses.paragraphs(chronicle, loss) if holds(one[0], number))
     else:
-        ids, told = [[number, number]], _fate(chronicle, queue, number, account)
-    return paragraph([told, *_deliveries(chronicle, queue, number), *_answers(chronicle, queue, ids)])
+        ids, text = [[number, number]], _fate(chronicle, queue, number, account)
+    return paragraph([text, *_deliveries(chronicle, queue, number), *_answers(chronicle, queue, ids)])
 
 
 def whys(outcome: dict) -> list[str]:
@@ -49,7 +49,7 @@ def whys(outcome: dict) -> list[str]:
 def why_lost(chronicle: Chronicle, loss: dict) -> list[str]:
     """Return a paragraph for each part of a loss that has its own reason."""
     paragraphs = losses.paragraphs(chronicle, loss)
-    return [paragraph([told, *_answers(chronicle, loss["queue"], ids)]) for ids, told in paragraphs]
+    return [paragraph([text, *_answers(chronicle, loss["queue"], ids)]) for ids, text in paragraphs]
 
 
 def _account(outcome: dict, queue: str, number: int) -> dict:
@@ -90,8 +90,8 @@ def _there(chronicle: Chronicle, queue: str, number: int) -> str:
     words["nodes"] = listing(nodes_with(chronicle, queue, number)) or _("no running node")
     ready = N_("Message {number} of {queue} is in the queue, ready, on {nodes}.")
     sent = N_("Message {number} of {queue} is in the queue, delivered to {consumers} and not acknowledged, on {nodes}.")
-    told = _(sent, consumers=listing(held), **words) if held else _(ready, **words)
-    return paragraph([told, flag, *_committed(chronicle, queue, number)])
+    sentence = _(sent, consumers=listing(held), **words) if held else _(ready, **words)
+    return paragraph([sentence, flag, *_committed(chronicle, queue, number)])
 
 
 def _waits_for(consumer: dict, queue: str, number: int) -> bool:
@@ -105,10 +105,10 @@ def _committed(chronicle: Chronicle, queue: str, number: int) -> list[str]:
     if event is None or "term" not in event["detail"]:
         return []
     term, nodes = event["detail"]["term"], listing(event["detail"]["replicas"])
-    told = _(
+    sentence = _(
         "A majority ({nodes}) committed it at {t} s, in term {term}.", nodes=nodes, t=seconds(event["t"]), term=term
     )
-    return [told, *leadership(chronicle, queue, index)]
+    return [sentence, *leadership(chronicle, queue, index)]
 
 
 def _led(chronicle: Chronicle, queue: str, until: int | None = None) -> list[str]:
@@ -122,12 +122,12 @@ def leadership(chronicle: Chronicle, queue: str, after: int, until: int | None =
 
     An elected leader that can commit at once needs no sentence about that.
     """
-    told, elected = [], None
+    sentences, elected = [], None
     for event in chronicle.events_of(LEADERSHIP, queue, after + 1, until):
         if event["event"] != "queue_available" or (event["t"], event["node"]) != elected:
-            told.append(_at(event, queue))
+            sentences.append(_at(event, queue))
         elected = (event["t"], event["node"]) if event["event"] == "leader_elected" else elected
-    return told
+    return sentences
 
 
 def _at(event: dict, queue: str) -> str:
@@ -195,7 +195,7 @@ TAKEN = {
 }
 """The sentence for a message with automatic acknowledgement, by whether a consumer got it."""
 
-UNTOLD = {
+WITHOUT_EVENT = {
     "acknowledged": N_("Message {number} of {queue} was acknowledged."),
     "rejected": N_("Message {number} of {queue} was rejected for good."),
     "purged": N_("Message {number} of {queue} was purged."),
@@ -217,7 +217,7 @@ def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
         template = BY_CONSUMER.get(reason, template)
     words = {"number": whole(number), "queue": shown(queue)}
     if event is None:
-        return _(UNTOLD[reason], **words)
+        return _(WITHOUT_EVENT[reason], **words)
     if not template:
         return _at(event | {"detail": event["detail"] | {"ids": [[number, number]]}}, queue)
     return _(template, t=seconds(event["t"]), consumer=shown(event["detail"].get("consumer")), **words)
@@ -225,8 +225,8 @@ def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
 
 def _last(chronicle: Chronicle, queue: str, name: str, number: int) -> dict | None:
     """Return the last event of this name about a message; an event without message numbers is about all messages."""
-    told = chronicle.latest((name,), queue)
-    return next((e for e in told if "ids" not in e["detail"] or holds(e["detail"]["ids"], number)), None)
+    latest = chronicle.latest((name,), queue)
+    return next((e for e in latest if "ids" not in e["detail"] or holds(e["detail"]["ids"], number)), None)
 
 
 def _refused(chronicle: Chronicle, queue: str, number: int) -> str:
@@ -236,8 +236,8 @@ def _refused(chronicle: Chronicle, queue: str, number: int) -> str:
     alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
     index, reason = chronicle.events.index(event), event["detail"]["reason"]
     fault = losses.master_down(chronicle, queue, index) if reason in NO_MASTER else None
-    told = [_at(alone, queue), losses.told_of(fault) if fault else ""]
-    return paragraph([*told, *(_led(chronicle, queue, index) if reason in NO_LEADER else [])])
+    sentences = [_at(alone, queue), losses.master_end(fault) if fault else ""]
+    return paragraph([*sentences, *(_led(chronicle, queue, index) if reason in NO_LEADER else [])])
 
 
 NO_MASTER = ("crashed", "home_node_down", "master_died", "master_stopped", "no_master")
@@ -256,21 +256,21 @@ def _deliveries(chronicle: Chronicle, queue: str, number: int) -> list[str]:
     delivered = [index for index, event in about if event["event"] == "messages_delivered"]
     if len(delivered) < 2:
         return []
-    told = []
+    sentences = []
     for index, event in about:
         words = {"node": shown(event["node"]), "t": seconds(event["t"])}
         if event["event"] == "messages_delivered":
-            told.append(_("to {client} at {t} s", client=client(event), **words))
+            sentences.append(_("to {client} at {t} s", client=client(event), **words))
         elif delivered[0] < index < delivered[-1]:
             again = AGAIN[event["event"]]
-            told.append(_(again, **words))
-    return [_("It was delivered {count} times: {told}.", count=len(delivered), told=commas(told))]
+            sentences.append(_(again, **words))
+    return [_("It was delivered {count} times: {told}.", count=len(delivered), told=commas(sentences))]
 
 
 def _is_about(event: dict, queue: str, number: int) -> bool:
     detail = event["detail"]
-    told = event["event"] in AGAIN or event["event"] == "messages_delivered"
-    return told and event["queue"] == queue and ("ids" not in detail or holds(detail["ids"], number))
+    delivered = event["event"] in AGAIN or event["event"] == "messages_delivered"
+    return delivered and event["queue"] == queue and ("ids" not in detail or holds(detail["ids"], number))
 
 
 AGAIN = {
@@ -285,18 +285,18 @@ AGAIN = {
 def _answers(chronicle: Chronicle, queue: str, ids: list[list[int]]) -> list[str]:
     """Return the sentences about the confirms and nacks that the publisher got."""
     account = chronicle.outcome["ledger"][queue]
-    told, count = [], size(ids)
+    sentences, count = [], size(ids)
     for answer, every, some in ANSWERS:
         if both := common(account[answer], ids):
-            told.append(ngettext(*every, count) if both == ids else _(some, messages=messages(both)))
-    if not told and (failed := _last(chronicle, queue, "transaction_failed", ids[0][0])) is not None:
+            sentences.append(ngettext(*every, count) if both == ids else _(some, messages=messages(both)))
+    if not sentences and (failed := _last(chronicle, queue, "transaction_failed", ids[0][0])) is not None:
         closed = N_("The publisher's channel was closed at {t} s instead of committing the transaction.")
         return [_(closed, t=seconds(failed["t"]))]
-    if not told and holds(chronicle.outcome["queues"].get(queue, {}).get("uncommitted", []), ids[0][0]):
+    if not sentences and holds(chronicle.outcome["queues"].get(queue, {}).get("uncommitted", []), ids[0][0]):
         return [_("The broker has neither confirmed nor nacked it so far.")]
-    if not told and not holds(account["refused"], ids[0][0]) and published(chronicle, queue, ids[0][0]) is None:
+    if not sentences and not holds(account["refused"], ids[0][0]) and published(chronicle, queue, ids[0][0]) is None:
         return [ngettext(*FROM_THE_START, count)]
-    return told or [ngettext(*NEVER_TOLD, count)]
+    return sentences or [ngettext(*NEVER_TOLD, count)]
 
 
 ANSWERS = (

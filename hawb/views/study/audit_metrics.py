@@ -10,7 +10,7 @@ from hawb.views.prometheus import Gauge
 def gauges(summary: Summary) -> list[Gauge]:
     """Return gauges: the clusters and queues, those that each risk affects, and the blockers of migrations."""
     risks = [({"code": one["code"], "severity": ADVICE[one["code"]].severity}, one) for one in summary.risks]
-    told = (
+    metrics = (
         ("clusters", "Clusters of which something could be read.", [({}, summary.clusters)]),
         ("queues", "Queues by their type.", [({"type": kind}, count) for kind, count in summary.types.items()]),
         ("risk_queues", "Queues that a risk is in.", [(labels, one["queues"]) for labels, one in risks]),
@@ -19,4 +19,4 @@ def gauges(summary: Summary) -> list[Gauge]:
          [({"blocker": one["blocker"]}, one["queues"]) for one in summary.blockers]),
         ("refused_files", "Files that could not be read.", [({}, len(summary.refused))]),
     )  # fmt: skip
-    return [Gauge(f"hawb_audit_{name}", help, samples) for name, help, samples in told]
+    return [Gauge(f"hawb_audit_{name}", help, samples) for name, help, samples in metrics]

@@ -52,8 +52,8 @@ def convergence_figure(looks: Sequence[Estimate], shown: Shown) -> Figure:
     trials = [row["trials"] for row in looks]
     values = [shown.of(row) for row in looks]
     value, low, high = values[-1]
-    told = shown.text(value) if low is None else f"{shown.text(value)} ({shown.text(low)} to {shown.text(high)})"
-    title = f"After {trials[-1]:,} trials it is {told} {shown.title}."
+    caption = shown.text(value) if low is None else f"{shown.text(value)} ({shown.text(low)} to {shown.text(high)})"
+    title = f"After {trials[-1]:,} trials it is {caption} {shown.title}."
     with drawn(title, SIZE, "The band is the interval of 95 %, where there is one", FIGURE) as (figure, axes):
         (axes,) = axes[0]
         colour = LOOKS["classic"].colour

@@ -49,7 +49,7 @@ def estimates_figure(
     """
     places = cells(estimates)
     values = {each: [cell_value(estimates, design, around, each) for around, design in places] for each in shown}
-    some = {each: told for each, told in values.items() if any(value for value, _, _ in told)} or values
+    some = {each: rows for each, rows in values.items() if any(value for value, _, _ in rows)} or values
     none = [each.title for each in shown if each not in some]
     said = [NOTE, "hollow: none in any trial", *([f"no design has any {listing(none)}"] if none else [])]
     note, given = _note(places, types or {}, said), {"ncols": len(some), "sharey": True}
@@ -100,10 +100,10 @@ def _panels(
     """Draw a panel for each number; unless `signed`, numbers and their intervals are not below 0."""
     heights, room = _heights(places), max(1, IN_A_FIGURE // len(values))
     _labels(axes[0], places, heights)
-    for (each, told), panel in zip(values.items(), axes, strict=True):
+    for (each, rows), panel in zip(values.items(), axes, strict=True):
         panel.hlines(heights, 0, 1, transform=panel.get_yaxis_transform(), color=GRID, linewidth=0.5, zorder=0)
-        _panel(panel, each, told, places, heights, types, signed)
-        ends = [end for one in told for end in one if end is not None]
+        _panel(panel, each, rows, places, heights, types, signed)
+        ends = [end for one in rows for end in one if end is not None]
         _scale(panel, each, ends if signed else [max(end, 0.0) for end in ends], room)
     axes[0].set_ylim(heights[-1] + 0.8, -1.8)
 
@@ -139,8 +139,8 @@ def _panel(
         face = look.colour if value else PAPER
         axes.hlines(height, low, high, color=look.colour, linewidth=2, alpha=0.5)
         axes.plot(value, height, color=look.colour, marker=MARKERS[look.glyph], markersize=6, markerfacecolor=face)
-        told = f"{'-' if value < 0 else '+' if signed and value else ''}{shown.text(abs(value))}"
-        axes.annotate(told, (max(high, value), height), (7, 0), textcoords="offset points", va="center")
+        label = f"{'-' if value < 0 else '+' if signed and value else ''}{shown.text(abs(value))}"
+        axes.annotate(label, (max(high, value), height), (7, 0), textcoords="offset points", va="center")
 
 
 def _scale(axes: Axes, shown: Shown, values: Sequence[float], room: int) -> None:

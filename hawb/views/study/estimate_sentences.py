@@ -38,11 +38,11 @@ def sentence(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> str:
 
     It names the environment with the widest gap. If no design has any of the first number, the sentence says so first.
     """
-    told = {each: contrast for each in shown if (contrast := _contrast(estimates, each))}
+    contrasts = {each: contrast for each in shown if (contrast := _contrast(estimates, each))}
     none = f"No design has {shown[0].title} in any environment" if _all_none(estimates, shown[0]) else ""
-    if not told:
+    if not contrasts:
         return f"{none}." if none else _alone(estimates, shown[0])
-    contrast = _in_words(estimates, *next(iter(told.items())))
+    contrast = _in_words(estimates, *next(iter(contrasts.items())))
     return f"{none}; {contrast[0].lower()}{contrast[1:]}" if none else contrast
 
 
@@ -60,15 +60,15 @@ def _environments(estimates: Sequence[Estimate], shown: Shown) -> dict[str, list
 
 def _contrast(estimates: Sequence[Estimate], shown: Shown) -> _Contrast | None:
     """Return the widest difference in which the whole interval of the most is above that of the least."""
-    told: dict[tuple, _Contrast] = {}
+    contrasts: dict[tuple, _Contrast] = {}
     environments = _environments(estimates, shown)
     for environment, found in environments.items():
         most, least = max(found, key=lambda cell: cell.value), min(found, key=lambda cell: cell.value)
         if most.low is not None and least.high is not None and most.low > least.high and most.text != least.text:
             ends = [[cell for cell in found if cell.text == end.text] for end in (most, least)]
             alike = tuple((cell.design, cell.text) for end in ends for cell in end)
-            told.setdefault(alike, _Contrast([], *ends)).environments.append(environment)
-    return max(told.values(), key=lambda one: one.most[0].value - one.least[0].value, default=None)
+            contrasts.setdefault(alike, _Contrast([], *ends)).environments.append(environment)
+    return max(contrasts.values(), key=lambda one: one.most[0].value - one.least[0].value, default=None)
 
 
 def _in_words(estimates: Sequence[Estimate], shown: Shown, contrast: _Contrast) -> str:

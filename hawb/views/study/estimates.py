@@ -104,8 +104,8 @@ def _in_a_cell(shown: Shown, values: tuple[float, float | None, float | None]) -
     value, low, high = values
     if low is None:
         return shown.text(value)
-    told, least, most = map(shown.text, (value, max(low, 0.0), high))
-    return told if least == told == most else f"{told} ({least.removesuffix(' %')} to {most})"
+    middle, least, most = map(shown.text, (value, max(low, 0.0), high))
+    return middle if least == middle == most else f"{middle} ({least.removesuffix(' %')} to {most})"
 
 
 def estimates_in_words(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> str:
@@ -117,8 +117,8 @@ def estimates_in_words(estimates: Sequence[Estimate], shown: Sequence[Shown]) ->
         if environment != before:
             lines.append(f"{environment}: {titles}")
             before = environment
-        told = [each.text(cell_value(estimates, design, environment, each)[0]) for each in shown]
-        lines.append(f"  {design}: {'; '.join(told)}")
+        texts = [each.text(cell_value(estimates, design, environment, each)[0]) for each in shown]
+        lines.append(f"  {design}: {'; '.join(texts)}")
     return "\n".join(lines)
 
 

@@ -121,10 +121,10 @@ def recommendation(found: WhatIf) -> str:
     kinds = f"quorum queues of {counted(found.members, 'member')}"
     if any(one.queue.type == "stream" for one in found.advice):
         kinds = f"quorum queues and streams of {counted(found.members, 'member')}"
-    told = f"Recommended for {failures}: {kinds}."
+    text = f"Recommended for {failures}: {kinds}."
     if found.nodes is not None and _tolerates(found) < found.failures:
-        told += f" That tolerates {counted(_tolerates(found), 'failure')}: {counted(found.nodes, 'node')} are too few."
-    return f"{told} The rule: {found.rule}."
+        text += f" That tolerates {counted(_tolerates(found), 'failure')}: {counted(found.nodes, 'node')} are too few."
+    return f"{text} The rule: {found.rule}."
 
 
 def _tolerates(found: WhatIf) -> int:
@@ -230,9 +230,9 @@ def _plain_cell(cell: Cell) -> dict[str, object]:
 
 def tables(found: WhatIf) -> tuple[Table, Table, Table]:
     """Return the costs, the meaning of the columns, and the advice, for a notebook and a page."""
-    told = [tuple(" ".join(text.split()).split(": ", 1)) for text in legend(found)]
+    legend_rows = [tuple(" ".join(text.split()).split(": ", 1)) for text in legend(found)]
     return (
         Table(heading(found), COLUMNS, rows(found)),
-        Table("What the columns mean, and what they leave out", ("column", "what it is"), told),
+        Table("What the columns mean, and what they leave out", ("column", "what it is"), legend_rows),
         Table(recommendation(found), ADVICE, advice_rows(found)),
     )

@@ -56,8 +56,8 @@ def sentence(found: WhatIf) -> str:
     """Return a sentence: how many failures the recommended replicas tolerate, and which type has the higher rate."""
     at = {cell.queue_type: cell for cell in found.cells if cell.replicas == found.members}
     stays = [f"a {NAMES[kind]} queue {{}}while {_failing(at[kind].tolerated)}" for kind in TYPES if kind in at]
-    told = f"With {counted(found.members, 'replica')} {', '.join(stays).format('stays in use ', '')}"
-    return f"{told}; {_faster(at['quorum'], at['classic'])}." if len(stays) == 2 else f"{told}."
+    text = f"With {counted(found.members, 'replica')} {', '.join(stays).format('stays in use ', '')}"
+    return f"{text}; {_faster(at['quorum'], at['classic'])}." if len(stays) == 2 else f"{text}."
 
 
 def _failing(tolerated: int) -> str:

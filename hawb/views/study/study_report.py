@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hawb.study.comparisons import LESS, SENSITIVITY, comparisons, is_apart
 from hawb.study.comparisons import MORE as MORE_THAN
 from hawb.study.intervals import LEAST_APART, OBJECTIVE, QUANTILES, trials_for_mean
-from hawb.study.numbers import ORIGINS, PRICE, UNTOLD, Setting
+from hawb.study.numbers import NOT_STATED, ORIGINS, PRICE, Setting
 from hawb.views import bars
 from hawb.views.formatting import counted, left, listing, percent, shown
 from hawb.views.page import report_page
@@ -101,14 +101,14 @@ def report_of(
     idle = [measure for measure, those in by_measure.items() if those and measure not in had]
     if idle:
         parts.append(Part("None in any trial", None, (", ".join(idle),)))
-    told, designs = study_verdict.verdict(rows, baseline, unseen), {row["design"] for row in rows}
+    answer, designs = study_verdict.verdict(rows, baseline, unseen), {row["design"] for row in rows}
     asked = study_verdict.question(baseline, len(designs))
-    todo = study_verdict.todo(rows, told, baseline, command, unseen)
+    todo = study_verdict.todo(rows, answer, baseline, command, unseen)
     split = listing(f"{design} in {place}" for design, place in sorted(unseen))
     together = comparisons(rows)
     said = [*assumed, *([SPLIT.format(split)] if unseen else []), *ASSUMED]
     said += [TOGETHER.format(together)] if together > 1 else []
-    return Report(asked, shown(title), told, todo, (*parts, *numbers), tuple(said))
+    return Report(asked, shown(title), answer, todo, (*parts, *numbers), tuple(said))
 
 
 def report(title: str, estimates: Iterable[Row], baseline: str | None = None, currency: str | None = None) -> str:
@@ -162,8 +162,8 @@ def _judged(rows: Iterable[Row]) -> str:
         for name, side in (("less", LESS), ("more", MORE_THAN)):
             if is_apart(row, side):
                 sides[name].append(f"{shown(row['design'])} ({more(row['difference'])})")
-    told = [f"{side} with {', '.join(names)}" for side, names in sides.items() if names]
-    return "; ".join(told) or "no difference beyond chance"
+    parts = [f"{side} with {', '.join(names)}" for side, names in sides.items() if names]
+    return "; ".join(parts) or "no difference beyond chance"
 
 
 def origins(title: str, settings: Iterable[Setting]) -> tuple[Part, ...]:
@@ -171,7 +171,7 @@ def origins(title: str, settings: Iterable[Setting]) -> tuple[Part, ...]:
 
     There is one table for measured numbers, one for assumed ones, and one for each other origin.
     """
-    by_origin: dict[str, list[tuple[str, ...]]] = {origin: [] for origin in (*ORIGINS.values(), UNTOLD)}
+    by_origin: dict[str, list[tuple[str, ...]]] = {origin: [] for origin in (*ORIGINS.values(), NOT_STATED)}
     for one in settings:
         by_origin[one.origin].append((shown(one.name), shown(one.value), shown(one.reason)))
     heads = ("number", "value", "why")
@@ -188,12 +188,12 @@ def sensitivity(rows: Iterable[Row]) -> tuple[Part, ...]:
     """
     found = []
     for row in rows:
-        for told in row.get(SENSITIVITY, ()):
-            moved = told["differences"]
+        for entry in row.get(SENSITIVITY, ()):
+            moved = entry["differences"]
             if row["measure"] in JUDGED and any(moved):
-                cells = (shown(told["assumption"]), JUDGED[row["measure"]], shown(row["environment"]),
+                cells = (shown(entry["assumption"]), JUDGED[row["measure"]], shown(row["environment"]),
                          shown(row["design"]))  # fmt: skip
-                at = (f"{more(value)} at {number(given)}" for given, value in zip(told["values"], moved, strict=True))
+                at = (f"{more(value)} at {number(given)}" for given, value in zip(entry["values"], moved, strict=True))
                 found.append((max(moved) - min(moved), (*cells, *at)))
     cells = [one for _, one in sorted(found, key=lambda pair: -pair[0])]
     heads = ("number", "of", "environment", "design", "at half", "as played", "at twice")
@@ -212,12 +212,12 @@ def quantiles(rows: Iterable[Row]) -> tuple[Part, ...]:
     objectives = any(OBJECTIVE in row for row in rows)
     cells = []
     for row in rows:
-        told = [JUDGED.get(row["measure"], row["measure"]), shown(row["environment"]), shown(row["design"])]
-        told += [f"{number(row[name])}{_between(row, name)}" for name in QUANTILES]
+        row_cells = [JUDGED.get(row["measure"], row["measure"]), shown(row["environment"]), shown(row["design"])]
+        row_cells += [f"{number(row[name])}{_between(row, name)}" for name in QUANTILES]
         if objectives:
-            told.append(f"{percent(row['above'])} above {number(row[OBJECTIVE])} ({percent(row['above_low'])} to"
+            row_cells.append(f"{percent(row['above'])} above {number(row[OBJECTIVE])} ({percent(row['above_low'])} to"
                         f" {percent(row['above_high'])})" if OBJECTIVE in row else "")  # fmt: skip
-        cells.append(tuple(told))
+        cells.append(tuple(row_cells))
     return (Part(LENGTHS, Table("quantiles", (*heads, *(["objective"] if objectives else [])), cells)),)
 
 
@@ -319,11 +319,11 @@ def rate(progress: Progress | None) -> str:
     """Return the rate of a study, the time left, and the number of retried tasks; "" before the first trial."""
     if progress is None:
         return ""
-    told = []
+    parts = []
     if progress.waits:
-        told.append("waiting for another run in this folder")
+        parts.append("waiting for another run in this folder")
     if progress.left_s is not None:
-        told.append(f"{progress.rate:,.0f} a second, {left(progress.left_s)} left")
+        parts.append(f"{progress.rate:,.0f} a second, {left(progress.left_s)} left")
     if progress.tried_again:
-        told.append(f"{counted(progress.tried_again, 'task')} failed and retried")
-    return ", ".join(told)
+        parts.append(f"{counted(progress.tried_again, 'task')} failed and retried")
+    return ", ".join(parts)

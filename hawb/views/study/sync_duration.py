@@ -65,8 +65,8 @@ def duration_figure(depths: Sequence[int], batch_sizes: Sequence[int], **more: f
     Batch sizes with nearly the same durations share a line. Raise NotMeasuredError outside the measured range.
     """
     found = {size: [duration(depth, batch_size=size, **more) for depth in depths] for size in batch_sizes}
-    told = sentence(depths[-1], {size: predictions[-1] for size, predictions in found.items()})
-    with drawn(told, (10.5, 4.2), NOTE) as (figure, ((axes,),)):
+    caption = sentence(depths[-1], {size: predictions[-1] for size, predictions in found.items()})
+    with drawn(caption, (10.5, 4.2), NOTE) as (figure, ((axes,),)):
         axes.set_title("seconds for which a queue is blocked, by its depth")
         for line, (sizes, predictions) in zip(LINES, _alike(found), strict=False):
             _draw(axes, depths, predictions, line, f"batches of {_either(sizes)}")
@@ -85,10 +85,10 @@ def duration_figure(depths: Sequence[int], batch_sizes: Sequence[int], **more: f
 def sentence(depth: int, found: dict[int, Prediction]) -> str:
     """Return how long a number of messages blocks a queue, with the largest batches and with the smallest."""
     small, large = min(found), max(found)
-    told = f"{counted(depth)} {'blocks' if depth == 1 else 'block'} a queue for {in_a_cell(found[large])}"
+    text = f"{counted(depth)} {'blocks' if depth == 1 else 'block'} a queue for {in_a_cell(found[large])}"
     if in_a_cell(found[small]) == in_a_cell(found[large]):
-        return f"{told}, in batches of {_either(sorted(found))}."
-    return f"{told} in batches of {large:,}, and for {in_a_cell(found[small])} in batches of {small:,}."
+        return f"{text}, in batches of {_either(sorted(found))}."
+    return f"{text} in batches of {large:,}, and for {in_a_cell(found[small])} in batches of {small:,}."
 
 
 def _alike(found: dict[int, list[Prediction]]) -> list[tuple[list[int], list[Prediction]]]:

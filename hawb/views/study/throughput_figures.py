@@ -92,11 +92,11 @@ def limits_table(
     columns: dict[str, list[str]] = {}
     for queue_type, model in queues.items():
         given = {"replicas": copies[queue_type]} | asked
-        told = {
+        rates = {
             "messages/s": [model.rate(in_flight=limit, **given) for limit in limits],
             "latency, ms": [model.latency(in_flight=limit, **given) for limit in limits],
         }
-        for measure, found in told.items():
+        for measure, found in rates.items():
             thousand = 1000 if measure == "latency, ms" else 1
             cells = [" to ".join(number(thousand * end) for end in (each.low, each.high)) for each in found]
             columns[f"{queue_type}, {measure}"] = [
@@ -114,9 +114,9 @@ def _by_limit(axes: Axes, queues: dict[str, Model]) -> None:
         limits = _between(rows, "in_flight")
         label = f"{queue_type}, {rows[0]['replicas']} copies"
         _draw(axes, queue_type, rows, "in_flight", "rate_per_s", label)
-        told = [model.rate(**_asked(model, rows[0], in_flight=limit)) for limit in limits]
-        _line(axes, queue_type, limits, told)
-        name(axes, (limits[-1], told[-1].value), label.replace(", ", ",\n"))
+        rates = [model.rate(**_asked(model, rows[0], in_flight=limit)) for limit in limits]
+        _line(axes, queue_type, limits, rates)
+        name(axes, (limits[-1], rates[-1].value), label.replace(", ", ",\n"))
     _logarithmic(axes)
     axes.set_yticks((500, 1000, 2000, 5000, 10_000, 20_000))
 
@@ -127,12 +127,12 @@ def _latency(axes: Axes, queues: dict[str, Model]) -> None:
         rows = _measured(model, LIMITED)
         limits = _between(rows, "in_flight")
         _draw(axes, queue_type, [row for row in rows if row["p50_s"]], "in_flight", "p50_s", queue_type)
-        told = [model.latency(**_asked(model, rows[0], in_flight=limit)) for limit in limits]
-        _line(axes, queue_type, limits, told)
-        name(axes, (limits[-1], told[-1].value), queue_type)
+        latencies = [model.latency(**_asked(model, rows[0], in_flight=limit)) for limit in limits]
+        _line(axes, queue_type, limits, latencies)
+        name(axes, (limits[-1], latencies[-1].value), queue_type)
     axes.hlines(0.005, 1, 20, color=PRINTED_FAINT, linestyle=":", linewidth=1)
-    told = "published for 1 to 20:\nbelow 5 ms"
-    axes.annotate(told, (1, 0.005), (0, 3), textcoords="offset points", color=PRINTED_FAINT)
+    latencies = "published for 1 to 20:\nbelow 5 ms"
+    axes.annotate(latencies, (1, 0.005), (0, 3), textcoords="offset points", color=PRINTED_FAINT)
     _logarithmic(axes, y=EngFormatter("s", sep=" "))
 
 

@@ -49,9 +49,9 @@ def verdict(question: Question, answer: Progress) -> Verdict:
     """
     held, broken = HOLDS[question.goal]
     if answer.story is not None:
-        told = "; ".join(map(step_in_words, new_steps(answer)))
+        steps_text = "; ".join(map(step_in_words, new_steps(answer)))
         steps = counted(len(new_steps(answer)), "step")
-        return Verdict("no", f"{broken.format(queues=listing(answer.harmed))} after {steps}: {told}")
+        return Verdict("no", f"{broken.format(queues=listing(answer.harmed))} after {steps}: {steps_text}")
     if answer.over:
         return Verdict("yes", f"{held} within {bound(question)}")
     steps = counted(answer.depth, "step")
@@ -118,5 +118,5 @@ def todo(question: Question, answer: Progress, files: Files = UNNAMED) -> tuple[
 def _asked(question: Question, more: int = 0) -> tuple[str, ...]:
     """Return the options that ask the question again, with `more` faults in addition."""
     most, without = question.most, sorted(MOVES.keys() - question.verbs)
-    told = (f"--for {question.goal}", f"--faults {most.faults + more}", f"--operations {most.operations}")
-    return (*told, *(f"--without {verb}" for verb in without))
+    options = (f"--for {question.goal}", f"--faults {most.faults + more}", f"--operations {most.operations}")
+    return (*options, *(f"--without {verb}" for verb in without))

@@ -18,8 +18,8 @@ from hawb.incident.asked import WHOLE
 from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.faults import BROKEN
 from hawb.incident.losses import APART, Possible, QueueLosses
+from hawb.incident.not_logs import not_logs, what
 from hawb.incident.reading import BOOT_FAILED
-from hawb.incident.strangers import strangers, what
 from hawb.incident.understanding import Incident
 from hawb.planning.harm import Harm
 from hawb.views.formatting import counted, listing, shown
@@ -27,8 +27,8 @@ from hawb.views.hawb_commands import DEFINITIONS, EXPORT
 from hawb.views.incident.headline import FAULTS, worst
 from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, fate, perhaps
 from hawb.views.incident.names import Names
-from hawb.views.incident.sentences import Sentence, sentences, told_apart
-from hawb.views.incident.times import day, told_at
+from hawb.views.incident.sentences import Sentence, sentences, sides_in_words
+from hawb.views.incident.times import date_and_time, day
 from hawb.views.markdown import bash_word
 from hawb.views.planning.missing_files import QUEUES, listed_in
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
@@ -62,8 +62,8 @@ def verdict(incident: Incident, names: Names) -> Verdict:
         return Verdict("unknown", dropped)
     if endangered:
         listed = endangered[0][0].listed
-        told = f"{_perhaps(endangered, incident, names)} {fate(endangered[0][0], 'are')}"
-        return Verdict("no" if listed else "unknown", told)
+        sentence = f"{_perhaps(endangered, incident, names)} {fate(endangered[0][0], 'are')}"
+        return Verdict("no" if listed else "unknown", sentence)
     if incident.outcome and incident.outcome["partitions"]:
         return Verdict("no", "the cluster is still partitioned at the end, and partitions that restart will lose"
                              " the messages that only they have")  # fmt: skip
@@ -102,7 +102,7 @@ def _not_read(incident: Incident, names: Names) -> Iterator[str]:
         first, many = reading.unread[0], reading.severe > 1
         yield (f"hawb does not know {counted(reading.severe, 'message')} of level error or worse, "
                f"{'the first' if many else 'that'} in {names.line(first)}: {shown(first.text)}")  # fmt: skip
-    yield from (f"{shown(file.file)} is not a RabbitMQ log: {what(file)}" for file in strangers(reading))
+    yield from (f"{shown(file.file)} is not a RabbitMQ log: {what(file)}" for file in not_logs(reading))
     yield from (f"{shown(file.file)} could not be read to the end: {shown(file.refused)}" for file in reading.files
                 if file.refused)  # fmt: skip
 
@@ -263,7 +263,7 @@ def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
     """
     goes_on = any(incident.asked.is_over(one.at_us) for one in incident.cluster_events)
     if incident.outcome and (sides := incident.outcome["partitions"]) and not goes_on:
-        apart = told_apart(sides, names)
+        apart = sides_in_words(sides, names)
         yield ToDo(f"The cluster is still partitioned into {apart}. Decide which partition to keep, save the messages"
                    " that only the others have, and restart the nodes of the others.")  # fmt: skip
 
@@ -272,11 +272,11 @@ def _narrower(incident: Incident) -> Iterator[ToDo]:
     """Yield, for a long story, how to ask about one incident of it: the last with a loss."""
     faults = [one.at_us for one in incident.covered if one.kind in FAULTS]
     if len(faults) > MOST_FAULTS or (len(faults) > FEW_FAULTS and faults[-1] - faults[0] > LONG_US):
-        told = f"{counted(len(faults), 'fault')} from {told_at(faults[0])} to {told_at(faults[-1])}"
+        period = f"{counted(len(faults), 'fault')} from {date_and_time(faults[0])} to {date_and_time(faults[-1])}"
         costs = [loss.at_us for one in incident.losses
                  for loss in (*one.certain, *(danger for danger in one.possible if not danger.only))]  # fmt: skip
         last = day(max(costs, default=faults[-1]))
-        yield ToDo(f"Examine one incident at a time: these are {told}, played as one story.",
+        yield ToDo(f"Examine one incident at a time: these are {period}, played as one story.",
                    (f"hawb incident {_logs(incident)} --since {last} --until {last}",))  # fmt: skip
 
 
@@ -309,9 +309,9 @@ def _endangered(incident: Incident) -> list[tuple[Possible, list[str]]]:
     for queue, loss in found:
         if loss.only == weightiest:
             spans.setdefault(replace(loss, listed=None, at_us=0), []).append((queue, loss.listed or 0))
-    told = [(replace(loss, listed=sum(count for _, count in of) or None), [queue for queue, _ in of])
+    merged = [(replace(loss, listed=sum(count for _, count in of) or None), [queue for queue, _ in of])
             for loss, of in spans.items()]  # fmt: skip
-    return sorted(told, key=lambda one: (not one[0].listed, one[0].cause == APART,
+    return sorted(merged, key=lambda one: (not one[0].listed, one[0].cause == APART,
                                          one[0].from_us - one[0].until_us, one[0].from_us))  # fmt: skip
 
 

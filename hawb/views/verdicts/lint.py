@@ -34,10 +34,10 @@ def verdict(findings: Sequence[Finding], queues: int, missing: Sequence[str] = (
     if worst is None:
         return Verdict("yes", f"no problem with {counted(queues, 'queue')} or the policies that apply to them")
     alike = [one.name for one in findings if (one.code, one.what) == (worst.code, worst.what)]
-    told = ", ".join(counted(counts[severity], severity) for severity in SEVERITIES if counts[severity])
+    text = ", ".join(counted(counts[severity], severity) for severity in SEVERITIES if counts[severity])
     if worst.severity == "note":
-        return Verdict("yes", f"there is {told}" if len(findings) == 1 else f"there are {told}, and nothing worse")
-    others = f" ({told} in all)" if len(findings) > 1 else ""
+        return Verdict("yes", f"there is {text}" if len(findings) == 1 else f"there are {text}, and nothing worse")
+    others = f" ({text} in all)" if len(findings) > 1 else ""
     kinds = PLURALS[worst.kind] if len(alike) > 1 else worst.kind
     return Verdict(ANSWERS[worst.severity], f"{kinds} {listing(alike)}: {shown(worst.what)}{others}")
 

@@ -19,26 +19,26 @@ def verdict(plan: Migration) -> Verdict:
     Return no if a queue cannot be a quorum queue, unknown if a file is missing that decides it. Only the queues that
     the migration concerns are counted.
     """
-    affected, stay, changed = plan.affected, plan.having("not"), plan.having("ready with changes")
-    untold = [move for move in plan.moved if move.untold]
+    affected, stay, changed = plan.affected, plan.with_verdict("not"), plan.with_verdict("ready with changes")
+    unknown_facts = [move for move in plan.moved if move.unknown_facts]
     also = _unaffected(plan)
     beside = f"; {', '.join(also)}" if also else ""
-    if not plan.queues_told:
+    if not plan.queues_listed:
         return Verdict("unknown", "no file lists queues")
     if not plan.moves:
         return Verdict("yes", "there is no queue, and nothing to do")
     if stay:
         why = f", because of this: {shown(_why(stay[0]))}" if len(stay) == 1 else ""
         return Verdict("no", f"{_of(stay, affected)} cannot be {_quorum_queues(stay)}{why}{beside}")
-    if untold:
-        missing = listing(dict.fromkeys(what for move in untold for what in move.untold))
-        return Verdict("unknown", f"no file contains {missing} of {_of(untold, affected)}{beside}")
+    if unknown_facts:
+        missing = listing(dict.fromkeys(what for move in unknown_facts for what in move.unknown_facts))
+        return Verdict("unknown", f"no file contains {missing} of {_of(unknown_facts, affected)}{beside}")
     if changed:
         return Verdict("but", f"{_of(changed, affected)} {_need(changed)} changes first{beside}")
     if plan.clashes:
         clashes = counted(len(plan.clashes), "conflict")
         return Verdict("but", f"{clashes} must be resolved first{beside}")
-    if not affected and len(also) == 1 and plan.having("quorum already"):
+    if not affected and len(also) == 1 and plan.with_verdict("quorum already"):
         return Verdict("yes", "every queue is a quorum queue already; nothing to do")
     if not affected:
         return Verdict("yes", f"{', '.join(also)}; nothing to do")
@@ -47,14 +47,14 @@ def verdict(plan: Migration) -> Verdict:
 
 def _unaffected(plan: Migration) -> list[str]:
     """Return clauses about the queues that the migration does not concern, one for each kind."""
-    done = len(plan.having("quorum already"))
-    told = [f"{done:,} {'is a quorum queue' if done == 1 else 'are quorum queues'} already"] if done else []
+    done = len(plan.with_verdict("quorum already"))
+    parts = [f"{done:,} {'is a quorum queue' if done == 1 else 'are quorum queues'} already"] if done else []
     kinds: dict[tuple[str, str], list[Move]] = {}
-    for move in plan.having("stays"):
+    for move in plan.with_verdict("stays"):
         kinds.setdefault(STAY.get(move.queue.type, ("as it is", "as they are")), []).append(move)
     for (one, several), moves in kinds.items():
-        told.append(f"{_names(moves)} stays {one}" if len(moves) == 1 else f"{len(moves):,} stay {several}")
-    return told
+        parts.append(f"{_names(moves)} stays {one}" if len(moves) == 1 else f"{len(moves):,} stay {several}")
+    return parts
 
 
 def _of(moves: list[Move], affected: list[Move]) -> str:
@@ -89,7 +89,7 @@ def todo(plan: Migration, command: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
     migrated, and follow the runbook, which `command` writes.
     """
     asked = []
-    if not plan.queues_told or any(move.untold for move in plan.moved):
+    if not plan.queues_listed or any(move.unknown_facts for move in plan.moved):
         again = (one.replace("migrate", f"migrate {DEFINITIONS}", 1) for one in command)
         asked.append(ToDo("Export the definitions and run this command with them.", (EXPORT, *again)))
     if clashes := [clash for clash in plan.clashes if clash.code != "redeclare"]:
@@ -97,11 +97,11 @@ def todo(plan: Migration, command: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
         asked.append(ToDo(f"Resolve {counted(len(clashes), 'conflict')} first: {names}."))
     asked += applications.todo(plan)
     if plan.crossing is not None and plan.crossing.refused:
-        told = "; ".join(f"{listing(one.names)}: {shown(one.do)}" for one in plan.crossing.refused)
-        asked.append(ToDo(f"Change what {plan.target.release} refuses. {told}."))
+        refusals = "; ".join(f"{listing(one.names)}: {shown(one.do)}" for one in plan.crossing.refused)
+        asked.append(ToDo(f"Change what {plan.target.release} refuses. {refusals}."))
     if waiting := later(plan):
         asked.append(ToDo(f"Move {_names(waiting)} last: no release before 4.0 accepts them."))
-    if stay := plan.having("not"):
+    if stay := plan.with_verdict("not"):
         asked.append(ToDo(_decide(stay, plan)))
     if plan.moved or (plan.crossing is not None and plan.crossing.refused):
         runbook = "Follow the runbook, which comes with the definitions to import."

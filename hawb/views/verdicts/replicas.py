@@ -56,24 +56,24 @@ def todo(found: WhatIf) -> tuple[ToDo, ...]:
         asked.append(ToDo(f"Add nodes, so that each of {found.members} can hold a member."))
     movable = [one for one in found.advice if one.queue.type == "classic" and one.type == "quorum"]
     if movable:
-        told = f"Move {counted(len(movable), 'classic queue')} to quorum queues of {counted(found.members, 'member')}."
-        asked.append(ToDo(told, asking("migrate", files, "--plan plan/")))
+        text = f"Move {counted(len(movable), 'classic queue')} to quorum queues of {counted(found.members, 'member')}."
+        asked.append(ToDo(text, asking("migrate", files, "--plan plan/")))
     stay = [one for one in found.advice if one.type == "classic" and one.blockers]
     if stay:
-        told = f"Decide about {_names(stay)}, which cannot be quorum queues: "
+        text = f"Decide about {_names(stay)}, which cannot be quorum queues: "
         keep = "mirror them, or give up" if found.profile.mirroring else "accept one replica, or give up"
-        asked.append(ToDo(f"{told}{keep} the settings that prevent the move."))
+        asked.append(ToDo(f"{text}{keep} the settings that prevent the move."))
     asked += [] if files_first else lacking_files
     return tuple(asked[:MOST_TO_DO])
 
 
 def on_streams(found: WhatIf) -> tuple[str, ...]:
     """Return notes on streams: the replicas that their declarations ask for, and how to add more to a stream."""
-    told = [one for one in found.advice if one.queue.type == "stream"]
-    if not told:
+    streams = [one for one in found.advice if one.queue.type == "stream"]
+    if not streams:
         return ()
     sizes: dict[int | None, list[Advice]] = {}
-    for one in told:
+    for one in streams:
         sizes.setdefault(one.declared, []).append(one)
     return (
         *(

@@ -74,15 +74,15 @@ def verdict(outcome: dict, unknown: Sequence[Unknown] = ()) -> Verdict:
     most likely misspelt (`unknown`). Unknown: partitions do not see each other or disagree, or a cut link or stopped
     node is not detected yet, so that messages may yet be lost. Yes: none of these.
     """
-    told = headline(outcome)
-    harmed = told.lost.count or told.untaken.count or told.trouble or told.refused
+    head = headline(outcome)
+    harmed = head.lost.count or head.untaken.count or head.trouble or head.refused
     more = [*_outages(outcome)] if not harmed else []
     more += _taken_back(outcome)
-    more += [_("nodes do not see each other")] if outcome["partitions"] and not told.disputed else []
-    more += _misspelt(told, unknown)
-    open_ = outcome["partitions"] or told.disputed or told.unnoticed
+    more += [_("nodes do not see each other")] if outcome["partitions"] and not head.disputed else []
+    more += _misspelt(head, unknown)
+    open_ = outcome["partitions"] or head.disputed or head.unnoticed
     answer = "no" if harmed or unknown else "unknown" if open_ else "yes"
-    return Verdict(answer, told.text(more))
+    return Verdict(answer, head.text(more))
 
 
 def _outages(outcome: dict) -> Iterator[str]:
@@ -100,14 +100,14 @@ def _taken_back(outcome: dict) -> list[str]:
     return [ngettext(*TAKEN_BACK, len(names), consumers=listing(names))] if names else []
 
 
-def _misspelt(told: Headline, unknown: Sequence[Unknown]) -> list[str]:
+def _misspelt(head: Headline, unknown: Sequence[Unknown]) -> list[str]:
     """Return clauses about names that match nothing.
 
     Leave out queues that took no messages, which the headline mentions.
     """
     by_kind: dict[str, list[str]] = {}
     for one in unknown:
-        if one.name not in told.untaken.messages:
+        if one.name not in head.untaken.messages:
             by_kind.setdefault("pattern" if one.pattern else one.kind, []).append(one.name)
     return [ngettext(*NOTHING[kind], len(names), names=listing(names)) for kind, names in by_kind.items()]
 
@@ -143,8 +143,8 @@ def todo(outcome: dict, advice: Advice = NO_ADVICE) -> tuple[ToDo, ...]:
 
 
 def _in_step(harms: Sequence[Harm]) -> str:
-    told, queues = IN_STEP if harms[0].lost else NOT_TAKEN, listing(harm.queue for harm in harms)
-    return _(told, queues=queues, number=numbering.number(harms[0].step))
+    template, queues = IN_STEP if harms[0].lost else NOT_TAKEN, listing(harm.queue for harm in harms)
+    return _(template, queues=queues, number=numbering.number(harms[0].step))
 
 
 def _did_you_mean(one: Unknown) -> str:
@@ -153,8 +153,8 @@ def _did_you_mean(one: Unknown) -> str:
     near = _("{one} or {another}", one=first, another=another[0]) if another else first
     vhost, other = (shown(split_queue(name)[0]) for name in (one.name, one.near[0]))
     words = {"name": shown(one.name), "near": near, "pattern": shown(one.pattern), "vhost": vhost, "other": other}
-    told = MEANT[one.kind if not one.pattern else "pattern" if vhost == other else "elsewhere"]
+    template = MEANT[one.kind if not one.pattern else "pattern" if vhost == other else "elsewhere"]
     if one.step is None:
-        return _(told, **words) if told.startswith("{name}") else sentence(_(told, **words))
-    return _("Step {number}: {sentence}", number=numbering.number(one.step), sentence=_(told, **words))
+        return _(template, **words) if template.startswith("{name}") else sentence(_(template, **words))
+    return _("Step {number}: {sentence}", number=numbering.number(one.step), sentence=_(template, **words))
 

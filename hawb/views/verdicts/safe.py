@@ -48,11 +48,11 @@ def verdict(found: Outlook | Sequence[Forecast]) -> Verdict:
     found = Outlook.of(found)
     hurting = sorted((one for one in found.forecasts if one.hurt("stop")), key=_worst_first)
     fine = [one.node for one in found.forecasts if not one.hurt("stop")]
-    told = [*already(found.out_of_use), *_stops(hurting)]
+    reasons = [*already(found.out_of_use), *_stops(hurting)]
     if hurting and fine and not found.out_of_use and found.live.known:
-        told.append(_("only {nodes} may be stopped", nodes=listing(fine)))
-    if told:
-        return Verdict("no", start_first("; ".join(told), found.remedies))
+        reasons.append(_("only {nodes} may be stopped", nodes=listing(fine)))
+    if reasons:
+        return Verdict("no", start_first("; ".join(reasons), found.remedies))
     if not found.live.known:
         return Verdict("unknown", what_is_missing(found.live))
     if not found.forecasts:
@@ -63,10 +63,10 @@ def verdict(found: Outlook | Sequence[Forecast]) -> Verdict:
 def lines(found: Outlook) -> str:
     """Return a log line for each node that says if it is safe to stop; one line if there is no forecast."""
     if not found.forecasts:
-        told = verdict(found)
-        return f"{style.ANSWERS[told.answer].glyph} {told.sentence}"
+        answer = verdict(found)
+        return f"{style.ANSWERS[answer.answer].glyph} {answer.sentence}"
     each = [(one.node, verdict(replace(found, forecasts=(one,)))) for one in found.forecasts]
-    return "\n".join(f"{style.ANSWERS[told.answer].glyph} {shown(node)}: {told.sentence}" for node, told in each)
+    return "\n".join(f"{style.ANSWERS[answer.answer].glyph} {shown(node)}: {answer.sentence}" for node, answer in each)
 
 
 def already(out: Sequence[OutOfUse]) -> list[str]:
@@ -74,12 +74,12 @@ def already(out: Sequence[OutOfUse]) -> list[str]:
     alike: dict[tuple[bool, str], list[str]] = defaultdict(list)
     for one in out:
         alike[one.queue == METADATA, why_out(one)].append(one.queue)
-    told = [
+    parts = [
         _(STORE, reason=reason) if store else ngettext(*ALREADY, len(queues), queues=listing(queues), reason=reason)
         for (store, reason), queues in alike.items()
     ]
-    if len(told) <= FEW:
-        return told
+    if len(parts) <= FEW:
+        return parts
     return [_("{queues} are already out of use", queues=counted(len(out), "queue"))]
 
 
@@ -128,32 +128,32 @@ def _stops(hurting: Sequence[Forecast]) -> list[str]:
     alike: dict[tuple, list[Forecast]] = defaultdict(list)
     for one in hurting:
         alike[tuple(sorted((effect.queue, effect.lost) for effect in one.hurt("stop")))].append(one)
-    told = []
+    parts = []
     for those in list(alike.values())[:FEW]:
         some = {1: N_("stopping {nodes} {harm}"), 2: N_("stopping either of {nodes} {harm}")}.get(
             len(those), N_("stopping any of {nodes} {harm}")
         )
-        told.append(_(some, nodes=listing(one.node for one in those), harm=harm(those[0].hurt("stop"))))
+        parts.append(_(some, nodes=listing(one.node for one in those), harm=harm(those[0].hurt("stop"))))
     if rest := [one.node for those in list(alike.values())[FEW:] for one in those]:
-        told.append(_("stopping {nodes} hurts queues too", nodes=joined(map(shown, rest))))
-    return told
+        parts.append(_("stopping {nodes} hurts queues too", nodes=joined(map(shown, rest))))
+    return parts
 
 
 def _if_killed(forecasts: Sequence[Forecast], fine: Sequence[str]) -> Verdict:
     killed = [one for one in sorted(forecasts, key=lambda one: _worst_first(one, "kill")) if one.hurt("kill")]
     if killed:
-        told = (
+        parts = (
             N_("only if {node} is stopped and not killed: a kill {harm}")
             if len(forecasts) > 1
             else N_("only by a stop: a kill {harm}")
         )
-        return Verdict("but", _(told, node=shown(killed[0].node), harm=harm(killed[0].hurt("kill"))))
-    told = (
+        return Verdict("but", _(parts, node=shown(killed[0].node), harm=harm(killed[0].hurt("kill"))))
+    parts = (
         N_("{node} may be stopped; nothing is lost and every queue stays in use")
         if len(fine) == 1
         else N_("any node may be stopped, one at a time; nothing is lost and every queue stays in use")
     )
-    return Verdict("yes", _(told, node=shown(fine[0])))
+    return Verdict("yes", _(parts, node=shown(fine[0])))
 
 
 def harm(effects: Sequence[Effect]) -> str:
@@ -163,15 +163,15 @@ def harm(effects: Sequence[Effect]) -> str:
     """
     lost = {effect.queue: effect.lost for effect in effects if effect.lost}
     down = dict.fromkeys(effect.queue for effect in effects if effect.down and effect.queue not in lost)
-    told = []
+    parts = []
     if lost:
-        told.append(_("loses {messages} of {queues}", messages=counted(sum(lost.values())), queues=listing(lost)))
+        parts.append(_("loses {messages} of {queues}", messages=counted(sum(lost.values())), queues=listing(lost)))
     if down:
         queues = [name for name in down if name != METADATA]
         named = queues if len(queues) < FEW else [counted(len(queues), "queue")]
         store = [_("the metadata store")] if METADATA in down else []
-        told.append(_("leaves {queues} out of use", queues=listing([*named, *store])))
-    return told[0] if len(told) == 1 else _("{harm} and {more}", harm=told[0], more=told[1]) if told else ""
+        parts.append(_("leaves {queues} out of use", queues=listing([*named, *store])))
+    return parts[0] if len(parts) == 1 else _("{harm} and {more}", harm=parts[0], more=parts[1]) if parts else ""
 
 
 def _worst_first(one: Forecast, way: str = "stop") -> tuple[int, int]:

@@ -47,18 +47,18 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
                        " messages that trials do not count: their clients are all on one side")  # fmt: skip
     if baseline is None or not others:
         return _of_one(rows)
-    better, worse = _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE)
+    better, worse = _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE)
     if clear := _clear(rows, better, worse):
         return Verdict("yes", f"{_compared(clear, better, rows, LESS)} than {shown(baseline)}, and {_nowhere(clear)}")
     mixed = [design for design in others if design in better]
     if mixed:
-        told = f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}"
+        text = f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}"
         if both := _better_and_worse(rows, baseline):
-            return Verdict("but", f"{told}, and {_worse_by(mixed[0], rows)} in {listing(both)}")
-        return Verdict("but", f"{told}, and is worse in {listing(worse[mixed[0]])}")
+            return Verdict("but", f"{text}, and {_worse_by(mixed[0], rows)} in {listing(both)}")
+        return Verdict("but", f"{text}, and is worse in {listing(worse[mixed[0]])}")
     if worse:
-        told = f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better"
-        return Verdict("no", told)
+        text = f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better"
+        return Verdict("no", text)
     if few := _too_rare(rows, baseline):
         return Verdict("unknown", f"too few trials had any: {few:,.0f} of two designs, and a difference from"
                        f" {shown(baseline)} takes {LEAST_APART}")  # fmt: skip
@@ -98,7 +98,7 @@ def events_of_two(rows: Iterable[Row], baseline: str) -> Iterator[tuple[Row, flo
             yield row, events(row) + of_baseline.get((row["environment"], row["measure"]), 0)
 
 
-def _told_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict[str, None]]:
+def _clearly_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict[str, None]]:
     """Return the designs with significantly less, or more, than the baseline, each with the environments."""
     found: dict[str, dict[str, None]] = {}
     for row, seen in events_of_two(rows, baseline):
@@ -167,7 +167,7 @@ def question(baseline: str | None, designs: int) -> str:
 
 
 def todo(
-    rows: Iterable[Row], told: Verdict, baseline: str | None, command: str, unseen: Collection[tuple[str, str]] = ()
+    rows: Iterable[Row], answer: Verdict, baseline: str | None, command: str, unseen: Collection[tuple[str, str]] = ()
 ) -> tuple[ToDo, ...]:
     """Return what to do: choose a design, or one for each environment, or play more trials if they would decide."""
     rows = _judged(rows, unseen)
@@ -176,15 +176,15 @@ def todo(
     if rests := rests_on(rows):
         asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and lay it over the study with --numbers: the"
                           " differences move with it by more than their intervals tell."))  # fmt: skip
-    if told.answer == "yes" and baseline is not None:
-        best = _clear(rows, _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE))[0]
+    if answer.answer == "yes" and baseline is not None:
+        best = _clear(rows, _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE))[0]
         asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
-    if told.answer == "but" and baseline is not None:
+    if answer.answer == "but" and baseline is not None:
         both = _better_and_worse(rows, baseline)
         others = [where for where in _environments(rows) if where not in both]
         choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in others]
         if both:
-            one = next(design for design in _told_apart(rows, baseline, LESS))
+            one = next(design for design in _clearly_apart(rows, baseline, LESS))
             asked.append(ToDo(f"Decide what counts more in {listing(both)}: {shown(one)} {_better_by(one, rows)} than"
                               f" {shown(baseline)}, and {_worse_by(one, rows)}."))  # fmt: skip
         if choices:
@@ -193,16 +193,16 @@ def todo(
         asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", again))
     elif few:
         asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
-    elif told.answer == "unknown" and unseen:
+    elif answer.answer == "unknown" and unseen:
         asked.append(ToDo("Play a split brain with a publisher on each side: `partition`, two `publish` and `heal` in a"
                           " scenario, or compare designs with pause_minority or quorum queues."))  # fmt: skip
-    elif told.answer == "unknown":
+    elif answer.answer == "unknown":
         more = "Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen."
         asked.append(ToDo(more, again))
-    elif told.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
+    elif answer.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
         more = "Play more trials to detect smaller differences: raise their number in the file; existing ones are kept."
         asked.append(ToDo(more, again))
-    if told.answer == "no" and (baseline is None or all(row["design"] == baseline for row in rows)):
+    if answer.answer == "no" and (baseline is None or all(row["design"] == baseline for row in rows)):
         more = "Add a design to the file that may lose less, such as quorum queues of three members, and ask again."
         asked.append(ToDo(more, again))
     return tuple(asked[:MOST_TO_DO])
@@ -211,7 +211,7 @@ def todo(
 def _better_and_worse(rows: Iterable[Row], baseline: str) -> list[str]:
     """Return the environments in which the first design that is better by one measure is worse by another."""
     rows = list(rows)
-    better, worse = _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE)
+    better, worse = _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE)
     first = next(iter(better), None)
     return [] if first is None else [where for where in better[first] if where in worse.get(first, {})]
 
@@ -238,7 +238,7 @@ def _environments(rows: Iterable[Row]) -> dict[str, None]:
 def _best_in(rows: Iterable[Row], environment: str, baseline: str) -> str:
     """Return the best design for one environment: the baseline, unless another is better there and not worse."""
     there = [row for row in rows if row["environment"] == environment]
-    clear = _clear(there, _told_apart(there, baseline, LESS), _told_apart(there, baseline, MORE))
+    clear = _clear(there, _clearly_apart(there, baseline, LESS), _clearly_apart(there, baseline, MORE))
     return clear[0] if clear else baseline
 
 

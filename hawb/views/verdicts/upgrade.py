@@ -22,8 +22,8 @@ def verdict(answer: Answer) -> Verdict:
     Yes: nothing is lost, and no queue is out of use for long. No: messages are lost, or a node does not come back. Yes
     with a but: queues are out of use for longer.
     """
-    told = _judged(answer.plan)
-    return Verdict(told.answer, f"{told.why}{_without(answer)}")
+    judged = _judged(answer.plan)
+    return Verdict(judged.answer, f"{judged.why}{_without(answer)}")
 
 
 def stop_verdict(stopped: Stopped) -> Verdict:
@@ -39,14 +39,14 @@ def stop_verdict(stopped: Stopped) -> Verdict:
 
 
 def _judged(plan: Plan | FullStop) -> Verdict:
-    told = plan.prediction
-    if told.away:
-        return Verdict("no", f"{listing(told.away)} {'does' if len(told.away) == 1 else 'do'} not come back")
-    if told.lost or told.lost_confirmed:
-        queues = [effect.queue for effect in told.effects if effect.lost]
-        known = f"{told.lost_confirmed:,} of them confirmed" if told.lost_confirmed else "not confirmed"
-        return Verdict("no", f"even the best plan loses {counted(told.lost)} of {listing(queues)}, {known}")
-    away = sorted((one for one in told.effects if out_of_use_s(one) > LONG_S), key=out_of_use_s, reverse=True)
+    predicted = plan.prediction
+    if predicted.away:
+        return Verdict("no", f"{listing(predicted.away)} {'does' if len(predicted.away) == 1 else 'do'} not come back")
+    if predicted.lost or predicted.lost_confirmed:
+        queues = [effect.queue for effect in predicted.effects if effect.lost]
+        known = f"{predicted.lost_confirmed:,} of them confirmed" if predicted.lost_confirmed else "not confirmed"
+        return Verdict("no", f"even the best plan loses {counted(predicted.lost)} of {listing(queues)}, {known}")
+    away = sorted((one for one in predicted.effects if out_of_use_s(one) > LONG_S), key=out_of_use_s, reverse=True)
     if not away:
         return Verdict("yes", f"nothing is lost and {EVERY_QUEUE}, if the plan is followed")
     name, for_s = shown(away[0].queue), f"{out_of_use_s(away[0]):,.0f} s"
@@ -61,8 +61,8 @@ def out_of_use_s(effect: Effect) -> float:
     return effect.down_s + effect.blocked_s
 
 
-def _is_bad(told: Prediction) -> bool:
-    return bool(told.away or told.lost or told.lost_confirmed)
+def _is_bad(predicted: Prediction) -> bool:
+    return bool(predicted.away or predicted.lost or predicted.lost_confirmed)
 
 
 def _without(answer: Answer) -> str:

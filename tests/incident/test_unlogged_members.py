@@ -6,7 +6,7 @@ import pytest
 from made_up_story import event, happening, us
 
 from hawb.incident.before import Before
-from hawb.incident.unsaid_members import told_by_members
+from hawb.incident.unlogged_members import with_unlogged_members
 from hawb.scenario import verbs
 
 ORDERS = {"queue": "orders", "vhost": "/"}
@@ -19,7 +19,7 @@ def added(*found, seen_s=(20.0,), version: str = "3.10") -> tuple[list[str], lis
     queues = [{"queue": "orders", "leader": "a", "members": ["a"]}, {"queue": "plain", "master": "a"}]
     before = Before({"version": version, "nodes": ["a", "b", "c"]}, [], [], queues, [])
     seen = [(us(at_s), event(at_s, "c", "leader_seen", peer="a", **ORDERS)) for at_s in seen_s]
-    stood, steps = told_by_members(before, found, seen, us(BEGINS_S))
+    stood, steps = with_unlogged_members(before, found, seen, us(BEGINS_S))
     return stood.queues[0]["members"], [(step.at_us, step.verb) for step in steps]
 
 

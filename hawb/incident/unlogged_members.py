@@ -18,7 +18,7 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import verbs
 
 
-def told_by_members(
+def with_unlogged_members(
     before: Before, found: Sequence[ClusterEvent], seen: Iterable[tuple[int, Event]], begins_us: int
 ) -> tuple[Before, list[TimedStep]]:  # fmt: skip
     """Return the initial state with members that logs reveal, and the steps that added those that appear later.

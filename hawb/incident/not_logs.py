@@ -13,7 +13,7 @@ ACCEPTED = ("accepted are RabbitMQ's own logs, such as rabbit@a.log (text or JSO
             " or journald), and folders of them")  # fmt: skip
 
 
-def strangers(reading: Reading) -> Iterator[FileReading]:
+def not_logs(reading: Reading) -> Iterator[FileReading]:
     """Yield the files that are not empty and hold no message of RabbitMQ. An empty log is left by rotation."""
     return (file for file in reading.files if not file.is_log and (file.lines or file.refused))
 
