@@ -15,9 +15,9 @@ from msgspec import Struct, structs, to_builtins
 
 from hawb.incident.asked import WHOLE, Asked
 from hawb.incident.files import LOG, Limits, log_files
+from hawb.incident.not_logs import not_logs, what
 from hawb.incident.reading import FileReading, Reading, read_logs, together
 from hawb.incident.spans import Span, spans
-from hawb.incident.strangers import strangers, what
 from hawb.scenario.inputs import check_there
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def read_fleet(
         found += spans(cluster, asked.of(reading))
         count += len(reading.files)
         refused += [(file.file, file.refused) for file in reading.files if file.refused]
-        others += [(file.file, what(file)) for file in strangers(reading) if not file.refused]
+        others += [(file.file, what(file)) for file in not_logs(reading) if not file.refused]
         watch(cluster)
     return Fleet(found, count, refused, others)
 

@@ -14,7 +14,7 @@ from recorded_scenarios import DATA, OF_A_MACHINE, scenario_of
 from hawb.broker import node_logs, recordings
 from hawb.views.broker import texts
 from hawb.views.broker.text_page import as_csv, as_page
-from hawb.views.broker.texts import Reason, Row, Said, form, reason_for
+from hawb.views.broker.texts import Reason, Row, Statement, form, reason_for
 
 LOGS = sorted((DATA / "recorded").glob("*/*.log"))
 WHY = texts.reasons(DATA / "text-differences.yaml")
@@ -89,7 +89,7 @@ def test_a_text_is_laid_as_it_would_stand_in_one_line() -> None:
 
 
 def test_a_reason_is_for_texts_of_its_kind_and_releases_that_both_patterns_are_found_in() -> None:
-    said = Said("3.8", "ctl", "x", 0, "the last node cannot be removed: last_node", "last_node")
+    said = Statement("3.8", "ctl", "x", 0, "the last node cannot be removed: last_node", "last_node")
     known = Reason("ctl", "why", model="last node", broker="^last_node$", releases=("3.8",))
     assert reason_for(said, [known]) == "why"
     assert reason_for(said._replace(release="4.0"), [known]) is None
@@ -107,5 +107,5 @@ def test_a_file_of_reasons_with_another_key_is_refused(tmp_path) -> None:
 
 def test_a_log_line_of_only_one_side_is_told_as_of_that_side() -> None:
     told = {"version": "3.10", "events": [], "errors": []}
-    found = list(texts.logged(Said("3.10", "", "x", 0, None, None), told, [node_logs.LogLine(1, "a", "text")]))
-    assert found == [Said("3.10", "log", "x", 1, None, "text")]
+    found = list(texts.logged(Statement("3.10", "", "x", 0, None, None), told, [node_logs.LogLine(1, "a", "text")]))
+    assert found == [Statement("3.10", "log", "x", 1, None, "text")]
