@@ -20,10 +20,10 @@ ALL = sorted(file.parent for file in (DATA / "logs").rglob("story.json"))
 """The folder of each story: the nodes' logs, and `story.json`."""
 LONG_ENOUGH = 1.5
 """For how many net_ticktimes a link has to be silent to be missed for certain."""
-ONE_IN = 5
+ONE_IN = 10
 DRAWN = [folder for folder in ALL if folder.name.startswith("random-")]
 STORIES = [folder for folder in ALL if folder not in DRAWN or LONG or DRAWN.index(folder) % ONE_IN == 0]
-"""The stories to be tested: of those that were drawn at random one in five, and all by `make test-long`."""
+"""The stories to be tested: of those that were drawn at random one in ten, and all by `make test-long`."""
 
 
 def title(folder: Path) -> str:

@@ -21,7 +21,11 @@ from hawb.study.java import java_home
 ROOT = Path(__file__).parents[2]
 STARTED = "Successfully started service 'org.apache.spark.sql.connect.service.SparkConnectService'"
 PYTHONPATH = (str(ROOT), str(Path(__file__).parent))
-READ = [8, 8, 0, 31, 40]
+FEW = {
+    "designs": "manual-stop-when-kill-always, automatic-stop-when-kill-when", "environments": "kills", "trials": 2,
+}  # fmt: skip
+"""What is read of data/studies/policies.yaml."""
+READ = [2, 2, 0, 31, 40]
 """Designs of which trials, faults and losses are read, and rows of queues and definitions in data/real."""
 
 

@@ -1,4 +1,4 @@
-"""A study of made-up trials in a process of its own, which a test may kill."""
+"""Studies of made-up trials in a process of its own, which a test may kill."""
 
 from __future__ import annotations
 
@@ -15,26 +15,30 @@ from made_up_trials import made_up, opened, study
 from hawb.study.pipeline import run
 from hawb.study.spark import session
 
-folder, gate = Path({folder!r}), {gate!r}
 spark = session(master={master!r}, **{config!r})
-gates = []
+{studies}
+{more}
+spark.stop()
+"""
+A_STUDY = """
+folder, gate, gates = Path({folder!r}), {gate!r}, []
 
 def tell(progress):
     {tell}
 
 rows = run(spark, study({trials}), folder, tell, source=made_up(gate=gate and Path(gate)))
-print(rows.count(), rows.select("design", "environment", "trial").distinct().count())
-{more}
-spark.stop()
+print(rows.count(), rows.select("design", "environment", "trial").distinct().count(), flush=True)
 """
 KILLS_ITSELF = "progress.done > 1200 and os.kill(os.getpid(), signal.SIGKILL)"
 
 
-def program(
-    folder: Path, tell: str = "pass", gate: Path | None = None, master: str = "local[2]", more: str = "", **config: str
-) -> str:
-    """The program of such a process: `tell` is done with each progress, `more` when the study is complete."""
+def a_study(folder: Path, tell: str = "pass", gate: Path | None = None) -> str:
+    """The part of such a program that plays a study: `tell` is done with each progress."""
+    return A_STUDY.format(folder=str(folder), tell=tell, gate=gate and str(gate), trials=TRIALS_ASKED)
+
+
+def program(*studies: str, master: str = "local[2]", more: str = "", **config: str) -> str:
+    """The program of such a process, which plays one study after the other: `more` is done when all are complete."""
     return IN_A_PROCESS.format(
-        path=PYTHONPATH, folder=str(folder), tell=tell, gate=gate and str(gate), master=master, trials=TRIALS_ASKED,
-        config=config, more=more,
+        path=PYTHONPATH, studies="".join(studies), master=master, config=config, more=more,
     )  # fmt: skip

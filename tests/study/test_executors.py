@@ -15,7 +15,7 @@ from unittest.mock import MagicMock
 import pytest
 from made_up_trials import TRIALS_ASKED
 from spark_servers import PYTHONPATH, ROOT, cluster_of_two_machines
-from study_processes import program
+from study_processes import a_study, program
 
 from hawb.broker.namespaces import address
 from hawb.study import executors
@@ -75,6 +75,15 @@ def test_nothing_is_said_of_a_local_spark():
     spark.sparkContext._jsc.sc.assert_not_called()
 
 
+SOON = """
+from hawb.study import executors
+executors.WAITS_S = 5
+from hawb.cli import main
+main()
+"""
+"""The command `hawb`, which says sooner that no executor comes: meanwhile one Java after another starts and ends."""
+
+
 @pytest.mark.spark
 @pytest.mark.full
 def test_a_study_and_an_audit_over_a_network(tmp_path: Path, unavailable: Callable[[str], NoReturn]):
@@ -84,13 +93,13 @@ def test_a_study_and_an_audit_over_a_network(tmp_path: Path, unavailable: Callab
     config = {"spark.executor.memory": "512m", "spark.executorEnv.PYTHONPATH": path}
     with cluster_of_two_machines(tmp_path, unavailable) as (master, here):
         more = "print(spark.conf.get('spark.driver.host'))"
-        text = program(tmp_path / "study", master=master, more=more, **config)
+        text = program(a_study(tmp_path / "study"), master=master, more=more, **config)
         ran = subprocess.run([*here, sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=300)
         assert ran.returncode == 0, ran.stderr
         assert ran.stdout.splitlines()[-2:] == [f"{4 * TRIALS_ASKED} {4 * TRIALS_ASKED}", address(254)]
         given = [part for name, value in config.items() for part in ("--conf", f"{name}={value}")]
         given += ["--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1"]
-        command = [*here, sys.executable, "-m", "hawb.cli", "audit", "data/real", "--master", master, *given]
+        command = [*here, sys.executable, "-c", SOON, "audit", "data/real", "--master", master, *given]
         with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as ran:
             told = ""
             for line in ran.stderr:

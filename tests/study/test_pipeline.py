@@ -20,16 +20,17 @@ from json_schemas import validate
 from made_up_trials import CELLS, TRIALS_ASKED, expected, made_up, opened, row, study
 from pyspark.sql import DataFrame, SparkSession
 from samples import sample
-from spark_servers import PYTHONPATH, READ, cluster
-from study_processes import KILLS_ITSELF, program
+from spark_servers import FEW, PYTHONPATH, READ, cluster
+from study_processes import KILLS_ITSELF, a_study, program
 
 from hawb import cli
 from hawb.cli import spark as spark_commands
 from hawb.study import pipeline
 from hawb.study.failures import StudyFailed
 from hawb.study.kept import kept
-from hawb.study.pipeline import CHECKPOINT, compact, run
+from hawb.study.pipeline import CHECKPOINT, compact, is_precise, run
 from hawb.study.progress import Progress
+from hawb.study.question import Precision
 from hawb.study.tables import CELLS as CELLS_TABLE
 from hawb.study.tables import TRIALS, TableRefused
 
@@ -51,10 +52,9 @@ def check_each_is_there_once(folder: Path) -> None:
     assert sorted(tuple(one.values()) for one in found) == [one[:3] for one in expected(TRIALS_ASKED)]
 
 
-@pytest.fixture
-def gate(tmp_path: Path) -> Path:
-    os.mkfifo(tmp_path / "gate")
-    return tmp_path / "gate"
+def gate(place: Path) -> Path:
+    os.mkfifo(place)
+    return place
 
 
 # Played, gone on with, grown
@@ -201,38 +201,30 @@ def test_a_full_disk_is_told_and_gone_on_with(spark: SparkSession, small_disk: P
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_driver_that_is_killed_is_gone_on_with(spark: SparkSession, tmp_path: Path):
-    """Killed in the middle of its second batch; Spark's Java and workers end with it."""
-    killed = subprocess.run([sys.executable, "-c", program(tmp_path, KILLS_ITSELF)], capture_output=True, text=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    kept = files(tmp_path / "trials")
-    assert kept
-    rows = run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())
-    assert told(rows) == expected(TRIALS_ASKED)
-    check_each_is_there_once(tmp_path)
-
-
-@pytest.mark.full
-@pytest.mark.spark
-def test_of_two_studies_into_a_folder_the_second_waits(spark: SparkSession, tmp_path: Path, gate: Path):
-    """The first holds its shares at the gate until the second has said that it waits."""
+def test_another_driver_is_waited_for_and_one_that_is_killed_is_gone_on_with(spark: SparkSession, tmp_path: Path):
+    """Another driver holds its shares at the gate until this one has said that it waits for the folder. It is killed in
+    the middle of the second batch of its next study; Spark's Java and workers end with it."""
     opens: list[int] = []
     waited: list[Progress] = []
 
     def tell(progress: Progress) -> None:
         if progress.waits and not opens:
-            opens.append(opened(gate))
+            opens.append(opened(held))
         waited.extend([progress] if progress.waits else [])
 
-    folder, says = tmp_path / "study", "print('plays', flush=True) if progress.elapsed_s > 2 else None"
-    command = [sys.executable, "-c", program(folder, says, gate)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
-        assert first.stdout.readline() == "plays\n"
-        second = run(spark, study(TRIALS_ASKED), folder, tell, source=made_up())
-        assert first.stdout.read().splitlines()[-1] == "1600 1600"
-    assert (first.returncode, bool(waited)) == (0, True)
-    assert told(second) == expected(TRIALS_ASKED)
-    check_each_is_there_once(folder)
+    whole, half, held = tmp_path / "whole", tmp_path / "half", gate(tmp_path / "gate")
+    says = "print('plays', flush=True) if progress.elapsed_s > 2 else None"
+    command = [sys.executable, "-c", program(a_study(whole, says, held), a_study(half, KILLS_ITSELF))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "plays\n"
+        rows = run(spark, study(TRIALS_ASKED), whole, tell, source=made_up())
+        assert other.stdout.read().splitlines()[-1] == "1600 1600"
+    assert (other.returncode, bool(waited)) == (-signal.SIGKILL, True)
+    assert told(rows) == expected(TRIALS_ASKED)
+    check_each_is_there_once(whole)
+    assert files(half / "trials")
+    assert told(run(spark, study(TRIALS_ASKED), half, source=made_up())) == expected(TRIALS_ASKED)
+    check_each_is_there_once(half)
 
 
 # Tasks, files and names
@@ -317,19 +309,27 @@ def test_a_table_with_other_columns_is_refused_by_name_before_anything_is_played
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    ("precision", "trials"),
-    [({"relative": 0.1}, 250), *sample([({"relative": 0.0001}, 1000), ({"absolute": 0.05}, 500),
-                                        ({"measure": "lost_confirmed", "absolute": 1e9}, 1000)], 0)],
-)
-def test_a_study_ends_when_it_is_precise_enough_and_has_seen_enough_events(
-    precision: dict, trials: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("relative", "trials"), sample([(0.1, 250), (0.0001, 500)]))
+def test_a_study_ends_when_it_is_precise_enough_or_has_all_its_trials(
+    relative: float, trials: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(pipeline, "FIRST_LOOK", 250)
-    asked = study(1000, precision={"measure": "publish_down_s"} | precision, designs=("one",))
+    asked = study(500, precision={"measure": "publish_down_s", "relative": relative}, designs=("one",))
     rows = run(spark, asked, tmp_path, source=made_up())
     assert rows.count() == 2 * trials
     assert told(rows) == expected(trials, CELLS[:2])
+
+
+@pytest.mark.full
+@pytest.mark.spark
+def test_means_are_precise_enough_from_so_many_trials_on_and_of_enough_events(spark: SparkSession, tmp_path: Path):
+    rows = run(spark, study(500, designs=("one",)), tmp_path, source=made_up())
+    for measure, precision, enough in (
+        ("publish_down_s", {"relative": 0.1}, [250, 500]), ("publish_down_s", {"absolute": 0.05}, [500]),
+        ("publish_down_s", {"relative": 0.0001}, []), ("lost_confirmed", {"absolute": 1e9}, []),
+    ):  # fmt: skip
+        wanted = Precision(measure=measure, **precision)
+        assert [count for count in (250, 500) if is_precise(rows.where(f"trial < {count}"), wanted)] == enough, wanted
 
 
 # The command
@@ -414,39 +414,38 @@ sources: {environments.rack: "assumed: round numbers"}
 
 # A cluster
 
-READS = """
-few = {{"environments": "kills", "trials": 3}}
+READS = f"""
+few = {FEW!r}
 read = spark.read.format
 print([read(f"hawb-{{name}}").options(**few).load("data/studies/policies.yaml").select("design").distinct().count()
        for name in ("trials", "faults", "losses")]
       + [read(f"rabbitmq-{{name}}").load("data/real").count() for name in ("queues", "definitions")])
 """
 KILLS = "progress.done and not gates and gates.append(({kill}, opened(Path(gate))))"
-VICTIMS = {
-    "a worker": "os.killpg({worker}, 9)",
-    "an executor": "[one.kill() for one in __import__('psutil').Process({worker}).children(recursive=True)]",
-}
+VICTIMS = (
+    "os.killpg({worker}, 9)",
+    "[one.kill() for one in __import__('psutil').Process({worker}).children(recursive=True)]",
+)
 """How something of a cluster is killed: a worker with its executor, or the executor alone, which gets another."""
 
 
 @pytest.mark.spark
 @pytest.mark.full
-@pytest.mark.parametrize("victim", VICTIMS)
-def test_a_cluster_that_loses_something_gives_the_same_trials(
-    victim: str, spark: SparkSession, tmp_path: Path, gate: Path
-):
-    """A standalone master with two workers of one core. All but the first shares wait until the victim is killed, so
-    that it dies with tasks under way."""
-    folder = tmp_path / "study"
+def test_a_cluster_that_loses_something_gives_the_same_trials(spark: SparkSession, tmp_path: Path):
+    """A standalone master with two workers of one core. The first study loses a worker, the next one the executor of
+    the other. All but the first shares wait until the victim is killed, so that it dies with tasks under way."""
+    folders = tmp_path / "worker", tmp_path / "executor"
+    gates = [gate(tmp_path / f"gate of {folder.name}") for folder in folders]
     config = {
         "spark.executor.memory": "512m", "spark.cores.max": "2",
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(PYTHONPATH),
     }  # fmt: skip
     with cluster(tmp_path) as (master, workers):
-        kill = KILLS.format(kill=VICTIMS[victim].format(worker=workers[0]))
-        text = program(folder, kill, gate, master, READS.format(), **config)
+        kills = [KILLS.format(kill=kill.format(worker=worker)) for kill, worker in zip(VICTIMS, workers, strict=True)]
+        text = program(*map(a_study, folders, kills, gates), master=master, more=READS, **config)
         ran = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines()[-2:] == ["1600 1600", str(READ)]
-    assert told(run(spark, study(TRIALS_ASKED), folder, source=made_up())) == expected(TRIALS_ASKED)
-    check_each_is_there_once(folder)
+    assert ran.stdout.splitlines()[-3:] == ["1600 1600", "1600 1600", str(READ)]
+    for folder in folders:
+        assert told(run(spark, study(TRIALS_ASKED), folder, source=made_up())) == expected(TRIALS_ASKED)
+        check_each_is_there_once(folder)

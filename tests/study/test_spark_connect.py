@@ -14,7 +14,7 @@ from typing import NoReturn
 import pytest
 from click.testing import CliRunner
 from made_up_trials import CELLS, TRIALS_ASKED, expected
-from spark_servers import PYTHONPATH, READ, ROOT, connect_server, free_port
+from spark_servers import FEW, PYTHONPATH, READ, ROOT, connect_server, free_port
 
 from hawb import cli
 from hawb.study.spark import SparkRefused, session
@@ -44,7 +44,7 @@ told["rows"] = sorted(list(one) for one in rows.select(names).collect())
 told["cores"] = cores(spark)
 told["estimates"] = len(estimates(rows, ["lost", "publish_down_s"]).collect())
 sources = spark.read.format
-few = {{"environments": "kills", "trials": 3}}
+few = {few!r}
 told["read"] = [sources(f"hawb-{{name}}").options(**few).load({question!r}).select("design").distinct().count()
                 for name in ("trials", "faults", "losses")]
 told["read"] += [sources(f"rabbitmq-{{name}}").load({exports!r}).count() for name in ("queues", "definitions")]
@@ -84,7 +84,7 @@ def test_a_connect_server_plays_goes_on_and_audits(tmp_path: Path, unavailable: 
         for killed in (True, False):
             program = BY_CONNECT.format(
                 path=PYTHONPATH, master=master, folder=str(tmp_path), trials=TRIALS_ASKED, killed=killed,
-                exports=str(EXPORTS), question=str(ROOT / "data" / "studies" / "policies.yaml"),
+                few=FEW, exports=str(EXPORTS), question=str(ROOT / "data" / "studies" / "policies.yaml"),
             )  # fmt: skip
             command = [sys.executable, "-c", program]
             ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
