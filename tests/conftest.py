@@ -91,11 +91,12 @@ SKIPPED: Counter[str] = Counter()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have notebooks share a Java, and commands that tests start listen to Ctrl-C: a shell has whatever it runs in the
-    background ignore it, and so would they."""
+    """Have notebooks share a Java, and commands that tests start be ended by Ctrl-C and by a terminal that closes: a
+    shell has what it runs in the background ignore the one, nohup the other, and so would they."""
     config.pluginmanager.register(notebooks_java)
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, ends in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, ends)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

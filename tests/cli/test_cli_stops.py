@@ -29,7 +29,7 @@ DRAWN = random.Random(17)
 FEW = [
     (f"run {STORY} --report {{to}}/page.html", signal.SIGINT, 300),
     (f"run {STORY} --report {{to}}/page.html", signal.SIGTERM, 60_000),
-    (f"explore {STORY} --operations 0 -o {{to}}/story.yaml", signal.SIGHUP, 60_000),
+    (f"explore {STORY} --operations 0 -o {{to}}/story.yaml", signal.SIGHUP, 90_000),
 ]
 MANY = [
     (words, SIGNALS[DRAWN.randrange(3)], DRAWN.randrange(1, calls))
