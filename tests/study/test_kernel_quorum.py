@@ -3,7 +3,7 @@ counter behind all that was planned and drawn, message by message of its Raft gr
 
 Random designs in random environments: of 3.x under stops and kills (`random_studies.quorum_case`), of 4.0 and 4.3 under
 the same (`today_case`), and of any release with losses of power (`power_case`). Of each kind 20 or fewer in `make
-test`, 120 with `make test-full`, 5,000 with HAWB_LONG. They are counted by value of a design key × kind of fault, and
+test`, 300 with `make test-full`, 5,000 with HAWB_LONG. They are counted by value of a design key × kind of fault, and
 the table is printed, with how many the kernel left to the engine.
 """
 
@@ -33,7 +33,7 @@ from hawb.study.trial_record import Record
 
 pytestmark = pytest.mark.kernel
 
-CASES = 5_000 if LONG else 120
+CASES = 5_000 if LONG else 300
 FOUND = {203: False, 4535: True, 359: False, 656: False}
 """Cases that once differed, and whether their upgrades wait. 203: what flowed before an event took another off the
 agenda, and the kernel then played the one that had moved to its row. 4535: on a network without delay, publishers
@@ -41,7 +41,7 @@ heard of what was committed by a flow only with the next one, and no more if the
 consumer that came back before a new leader had looked for its old channel kept what that had held, in the engine. 656:
 a leader that reached a node again said so only if it had not found yet that the consumer there was gone, in the
 kernel."""
-LEAST_PER_PAIR = 100 if LONG else 2
+LEAST_PER_PAIR = 100 if LONG else 5
 LEAST_DELIVERED_TWICE, LEAST_GIVEN_UP = 0.2, 0.03
 
 DESIGN_KEYS = (
