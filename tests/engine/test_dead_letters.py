@@ -187,3 +187,15 @@ def test_a_quorum_queue_gets_them_once_they_are_committed():
     told = played(dead_lettering(max_length=0), publish(1), queues=[quorum])
     assert (told["queues"]["dead"]["messages"], told["queues"]["dead"]["uncommitted"]) == (1, [])
     assert told["ledger"]["dead"]["confirmed"] == []
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.10", "3.13", "4.0", "4.3"])
+def test_a_quorum_queue_whose_leader_is_down_does_not_get_them(version):
+    target = declare("dead", "b", queue_type="quorum", quorum_initial_group_size=1)
+    down = {"cluster": {"nodes": ["a", "b"], "version": version}}
+    told = played(
+        target, dead_lettering(message_ttl=1000), publish(2) | {"at": 5}, {"kill": "b"},
+        {"wait": 10}, {"start": "b"}, {"wait": 10}, **down,
+    )  # fmt: skip
+    assert details(told, "dead_letters_dropped") == [{"messages": 2, "reason": "no_leader"}]
+    assert told["queues"]["dead"]["messages"] == 0

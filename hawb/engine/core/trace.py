@@ -77,7 +77,7 @@ EVENTS: dict[str, str] = {
     "messages_dead_lettered": "Messages that a queue gave up were published to its dead letter exchange. ids, reason: "
     "expired, rejected, maxlen, delivery_limit; exchange, targets (queues that they went to), cycles (queues that they "
     "were kept from).",
-    "dead_letters_dropped": "Dead letters did not arrive. messages, reason: no_queue, no_master, stream.",
+    "dead_letters_dropped": "Dead letters did not arrive. messages, reason: no_queue, no_master, no_leader, stream.",
     "messages_rejected": "A client rejected messages for good. consumer, ids.",
     "consumer_started": "A consumer was registered. consumer.",
     "consumer_activated": "A consumer became the one that its queue serves. consumer.",

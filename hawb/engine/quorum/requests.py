@@ -277,6 +277,14 @@ def takes_flows(turn: Turn, name: str) -> bool:
     return leader.transferring_to == NOWHERE and leader.log.configurations[-1][0] <= leader.commit_index
 
 
+def takes_dead_letters(turn: Turn, queue: Queue, node: int) -> bool:
+    """Return True if dead letters that a node sends reach a quorum queue.
+
+    They are one command, sent once to the leader that the record names (`rabbit_fifo_client:untracked_enqueue`).
+    """
+    return turn.linked(node, queue.holder) and leadership.hosts(turn, turn.groups[queue.name], queue.holder)
+
+
 def take_dead_letters(turn: Turn, event: DeadLetters, numbers: Runs) -> None:
     """Propose dead letters of another queue; no process waits for a confirm or resends them once the sender is gone."""
     order = Enqueue(

@@ -191,6 +191,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
             "no_queue": N_("When dead letters arrived for {queues}, the queue was gone: {messages} were dropped."),
             "no_master": N_("When dead letters arrived for {queues}, the queue had no master: {messages} were"
                             " dropped."),
+            "no_leader": N_("Dead letters for {queues} did not reach a leader of the queue: {messages} were dropped."),
             "stream": N_(
                 "Dead letters are not written to a stream in this release: {messages} for {queues} were dropped."
             ),
