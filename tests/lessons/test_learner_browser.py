@@ -1,59 +1,28 @@
-"""The learner's edition of lessons in a real JupyterLab and browser: a reader guesses, runs, takes a hint, answers
+"""The learner's edition of two lessons in a real JupyterLab and browser: a reader guesses, runs, takes a hint, answers
 wrongly and then rightly, and all of it is in the file for the teacher."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
-from browser_pages import ROOT, jupyterlab, keep_picture, open_notebook, page_of, run, why_no_browser
+from browser_pages import ROOT, jupyterlab, keep_picture, open_notebook, page_of, run
 
 from hawb.lessons import answers
 from hawb.lessons.learner import build
 
 pytestmark = pytest.mark.full
 
-LESSONS = ("10-mirrored-queues", "11-a-node-dies", "13-stop-or-kill", "21-safe-to-stop")
 TALL = {"width": 1280, "height": 20_000}
 """High enough for a whole lesson: JupyterLab draws only cells that can be seen."""
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the learner's edition of the lessons, and the data beside them."""
-    made = tmp_path_factory.mktemp("learner")
-    build([ROOT / "notebooks" / f"{lesson}.ipynb" for lesson in LESSONS], made / "notebooks")
-    (made / "data").symlink_to(ROOT / "data")
-    return made
-
-
-@pytest.fixture(scope="module")
-def lab(folder: Path, unavailable: Callable[[str], NoReturn]) -> Iterator[str]:
-    """The one JupyterLab of all lessons: its address. Their answers are in one file, as a reader's are."""
-    if reason := why_no_browser():
-        unavailable(reason)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(answers.VARIABLE, str(folder / "answers.json"))
-        with jupyterlab(folder) as address:
-            yield address
-
-
-@contextmanager
-def opened(lab: str, lesson: str) -> Iterator:
-    """The page of a lesson, all cells of which are run."""
-    with page_of(TALL) as page:
-        open_notebook(page, lab.format(f"{lesson}.ipynb"))
-        run(page, "Run All Cells")
-        yield page
-
-
-def written(folder: Path) -> dict:
-    """What the file for the teacher has."""
-    return json.loads((folder / "answers.json").read_text())
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of answers of the kernel that the test starts."""
+    monkeypatch.setenv(answers.VARIABLE, str(tmp_path / "answers.json"))
+    return tmp_path / "answers.json"
 
 
 def question(page, words: str):
@@ -71,8 +40,11 @@ def answer(page, key: str, words: str) -> None:
 
 
 @pytest.mark.browser
-def test_a_reader_of_lesson_11_guesses_a_number_and_answers_with_steps(folder: Path, lab: str):
-    with opened(lab, "11-a-node-dies") as page:
+def test_a_reader_of_lesson_11_guesses_a_number_and_answers_with_steps(tmp_path, kept, in_browser):
+    build([ROOT / "notebooks" / "11-a-node-dies.ipynb"], tmp_path / "notebooks")
+    with jupyterlab(tmp_path) as address, page_of(TALL) as page:
+        open_notebook(page, address.format("11-a-node-dies.ipynb"))
+        run(page, "Run All Cells")
         page.get_by_text("There is no answer yet").nth(2).wait_for()
         assert page.locator(".hq-told", has_text="It is:").count() == 0
         guess = page.locator(".hq input").first
@@ -86,15 +58,18 @@ def test_a_reader_of_lesson_11_guesses_a_number_and_answers_with_steps(folder: P
         answer(page, "11-lose", '"[{stop: b}, {start: b}, {stop: c}, {start: c}, {kill: a}]"')
         page.get_by_text("✓ Right, in this cluster and in 3 others").wait_for()
         keep_picture(page, "lesson-11")
-    kept = written(folder)
-    assert kept["guesses"]["11-mirror"]["guess"] == 5
-    assert kept["guesses"]["11-mirror"]["truth"] == 0
-    assert (kept["answers"]["11-lose"]["attempts"], kept["answers"]["11-lose"]["right"]) == (3, True)
+    written = json.loads(kept.read_text())
+    assert written["guesses"]["11-mirror"]["guess"] == 5
+    assert written["guesses"]["11-mirror"]["truth"] == 0
+    assert (written["answers"]["11-lose"]["attempts"], written["answers"]["11-lose"]["right"]) == (3, True)
 
 
 @pytest.mark.browser
-def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(folder: Path, lab: str):
-    with opened(lab, "10-mirrored-queues") as page:
+def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(tmp_path, kept, in_browser):
+    build([ROOT / "notebooks" / "10-mirrored-queues.ipynb"], tmp_path / "notebooks")
+    with jupyterlab(tmp_path) as address, page_of(TALL) as page:
+        open_notebook(page, address.format("10-mirrored-queues.ipynb"))
+        run(page, "Run All Cells")
         page.get_by_text("There is no answer yet").nth(2).wait_for()
         question(page, "In which state is orders.eu then?").get_by_role("button", name="deleted").click()
         page.get_by_text("It is: down. You said deleted: why not?").wait_for()
@@ -104,15 +79,18 @@ def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(folder: Path, l
         answer(page, "10-two-copies", rf"""{{"pattern": r"^orders\.", "definition": {definition}}}""")
         page.get_by_text("✓ Right, in this cluster and in 3 others").wait_for()
         keep_picture(page, "lesson-10")
-    kept = written(folder)
-    assert kept["guesses"]["10-unmirrored"]["guess"] == "deleted"
-    assert kept["guesses"]["10-unmirrored"]["truth"] == "down"
-    assert (kept["answers"]["10-two-copies"]["attempts"], kept["answers"]["10-two-copies"]["right"]) == (3, True)
+    written = json.loads(kept.read_text())
+    assert written["guesses"]["10-unmirrored"]["guess"] == "deleted"
+    assert written["guesses"]["10-unmirrored"]["truth"] == "down"
+    assert (written["answers"]["10-two-copies"]["attempts"], written["answers"]["10-two-copies"]["right"]) == (3, True)
 
 
 @pytest.mark.browser
-def test_a_reader_of_lesson_13_clicks_a_node_and_flips_a_switch(folder: Path, lab: str):
-    with opened(lab, "13-stop-or-kill") as page:
+def test_a_reader_of_lesson_13_clicks_a_node_and_flips_a_switch(tmp_path, kept, in_browser):
+    build([ROOT / "notebooks" / "13-stop-or-kill.ipynb"], tmp_path / "notebooks")
+    with jupyterlab(tmp_path) as address, page_of(TALL) as page:
+        open_notebook(page, address.format("13-stop-or-kill.ipynb"))
+        run(page, "Run All Cells")
         page.get_by_text("There is no answer yet").nth(2).wait_for()
         asked = question(page, "Which node has the master then?")
         asked.get_by_role("button", name="node b, running").click()
@@ -131,16 +109,20 @@ def test_a_reader_of_lesson_13_clicks_a_node_and_flips_a_switch(folder: Path, la
         switches.locator(".hw-story", has_text="what happens to a: stop").get_by_text("out of use for 5 min").wait_for()
         keep_picture(asked, "lesson-question")
         keep_picture(switches, "lesson-switches")
-    kept = written(folder)
-    assert kept["guesses"]["13-evening"]["guess"] == kept["guesses"]["13-evening"]["truth"] == "b"
+    written = json.loads(kept.read_text())
+    assert written["guesses"]["13-evening"]["guess"] == written["guesses"]["13-evening"]["truth"] == "b"
 
 
 @pytest.mark.browser
-def test_a_reader_of_notebook_21_uploads_an_export_and_the_answer_changes(lab: str, tmp_path: Path):
+def test_a_reader_of_notebook_21_uploads_an_export_and_the_answer_changes(tmp_path, kept, in_browser):
     """The answer begins with data/real; definitions alone do not tell where replicas stand; a bad file is refused."""
+    build([ROOT / "notebooks" / "21-safe-to-stop.ipynb"], tmp_path / "notebooks")
+    (tmp_path / "data").symlink_to(ROOT / "data")
     bad = tmp_path / "bad.json"
     bad.write_text("[1")
-    with opened(lab, "21-safe-to-stop") as page:
+    with jupyterlab(tmp_path) as address, page_of(TALL) as page:
+        open_notebook(page, address.format("21-safe-to-stop.ipynb"))
+        run(page, "Run All Cells")
         panel = page.locator(".hawb-own")
         panel.get_by_text("The answer for data/real:").wait_for()
         panel.get_by_text("either way: ▼ loses 5 and is deleted").wait_for()
