@@ -240,7 +240,7 @@ def test_quorum_queues_keep_every_promise_and_get_well_in_a_few_programs():
 
 @pytest.mark.full
 def test_quorum_queues_keep_every_promise_and_get_well():
-    reached = tried(quorum=True, examples=5_000 if LONG else 120)
+    reached = tried(quorum=True)
     assert not seldom(reached, QUORUM_VERBS)
     if SEED == 0 or LONG:
         assert not QUORUM_EVENTS - reached.keys()
