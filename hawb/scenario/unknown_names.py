@@ -68,6 +68,7 @@ class _Names:
         self._scenario = scenario
         self._outcome = outcome
         self._verbs = [(index, step.verb) for index, step in enumerate(scenario.steps)]
+        self._refused = {error["step"] for error in outcome.get("errors", ())}
 
     @cached_property
     def queues(self) -> dict[str, None]:
@@ -149,6 +150,8 @@ class _Names:
             for name in params:
                 if isinstance(name, str) and name not in known:
                     yield Unknown(NODE, name, index, nearest(name, known))
+        if index in self._refused:
+            return
         if policy.apply_to in QUEUE_TYPES_BY_APPLY_TO and not self._reaches(policy):
             name = join_queue(policy.vhost, policy.name)
             yield Unknown(POLICY, name, index, self._nearest_to_pattern(policy), policy.pattern)

@@ -59,6 +59,17 @@ def test_the_lab_is_used_in_jupyterlab(in_browser, served):
         assert asked and not [url for url in asked if not url.startswith(here)]
 
 
+@pytest.mark.full
+@pytest.mark.browser
+def test_each_panel_can_be_read_by_everybody(in_browser, served):
+    address, _ = served
+    with page_of() as page:
+        page.emulate_media(reduced_motion="reduce")
+        open_notebook(page, address.format("00-lab.ipynb"))
+        run(page, "Run All Cells")
+        look_everywhere(page, "lab-panels")
+
+
 LESSON = "11-a-node-dies.ipynb"
 THREE_CELLS = [
     ("markdown", "What is above the lab"),

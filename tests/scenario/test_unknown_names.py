@@ -79,6 +79,11 @@ def test_names_of_something_and_names_near_nothing_are_not_told(steps: list[dict
     assert found(*steps) == []
 
 
+def test_a_policy_that_was_refused_needs_no_queue():
+    of_streams = policy("^ha-orders", {"max-length": 5}, apply_to="streams")
+    assert found(ORDERS, of_streams, cluster={"nodes": ["a"], "version": "3.10"}) == []
+
+
 def test_what_stands_above_the_steps_is_looked_at_too():
     standing = {"queues": [{"queue": "ha.orders", "arguments": {"x-dead-letter-exchange": "dlxx"}}],
                 "policies": [{"name": "p", "pattern": "^ha_orders", "definition": {"ha-mode": "all"}}]}  # fmt: skip
