@@ -31,7 +31,7 @@ MEASURES = ("lost_confirmed", "lost", "outage_s", "skew", "duration_s")
 WAITS = ("none", "ready", "quorum + 1", "synced", "synced, quorum + 1")
 FORMATS = (".svg", ".png", ".pdf")
 UNDATED = {"svg": ("Date", "Creator"), "pdf": ("CreationDate",)}
-"""What matplotlib writes into a figure that differs with the day, or is the address of a web page."""
+"""Metadata that matplotlib would write into a figure: the date, and the address of its web page."""
 
 
 @click.command()

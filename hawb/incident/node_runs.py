@@ -22,8 +22,11 @@ from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 
 EndedBy = Literal["stopped", "killed", "paused", "failed", "unknown"]
-"""How a node stopped running: an operator stopped the broker; it was killed, crashed, or its host lost power; it
-stopped by itself because of a partition; its boot failed; other nodes saw it go down, and its own log is missing."""
+"""How a node stopped running.
+
+stopped: an operator stopped it. killed: it was killed, crashed, or its host lost power. paused: it stopped by itself
+because of a partition. failed: its boot failed. unknown: only other nodes' logs show that it went down.
+"""
 ASKED = ("node_signalled", "node_stopping")
 BY_ITSELF = ("pause_begun", "autoheal_restarting")
 COMING = ("node_up", "rabbit_up")

@@ -28,7 +28,7 @@ LONGEST = 40_000
 ENLARGED = 0.01
 """The share of tries with a large input."""
 VHOSTS = ("", "", "", "", "/=", "shop=", "=")
-"""What names the virtual host of a listing that names none."""
+"""The prefix of a listing's file that tells its virtual host."""
 TIMES = ("2026-11-27", "2026-11-27T09:03:21Z", "09:03", "1970-01-01", "9999-12-31T23:59:60+99:99", "now", "-1", "")
 RELEASES = ("3.8", "3.10", "3.12.14", "3.13", "4.0", "4.2", "4.3", "4.3.6", "9", "none", "4.0,4.2")
 

@@ -199,3 +199,28 @@ def test_a_quorum_queue_whose_leader_is_down_does_not_get_them(version):
     )  # fmt: skip
     assert details(told, "dead_letters_dropped") == [{"messages": 2, "reason": "no_leader"}]
     assert told["queues"]["dead"]["messages"] == 0
+
+
+@pytest.mark.parametrize(("strategy", "kept"), [("at-most-once", 0), ("at-least-once", 2)])
+def test_letters_to_a_leader_that_dies_meanwhile_are_lost_unless_their_sender_waits_for_a_confirm(strategy, kept):
+    target = declare("dead", "b", queue_type="quorum", quorum_initial_group_size=1)
+    source = dead_lettering(
+        queue_type="quorum", quorum_initial_group_size=1, overflow="reject-publish", dead_letter_strategy=strategy,
+        message_ttl=1000,
+    )  # fmt: skip
+    begun, cluster = [target, source, publish(2) | {"at": 5}], {"nodes": ["a", "b"], "version": "4.0"}
+    told = played(*begun, {"wait": 10}, cluster=cluster)
+    sent = next(event["t"] for event in told["events"] if event["event"] == "messages_dead_lettered")
+    told = played(
+        *begun, {"kill": "b", "at": sent + 0.0002}, {"wait": 10}, {"start": "b"}, {"wait": 200}, cluster=cluster
+    )  # fmt: skip
+    assert told["queues"]["dead"]["messages"] == kept
+
+
+def test_letters_over_a_link_that_is_back_in_time_arrive():
+    target = declare("dead", "b", queue_type="quorum", quorum_initial_group_size=1)
+    told = played(
+        target, dead_lettering(message_ttl=1000), publish(2) | {"at": 5}, {"partition": [["a"], ["b"]]}, {"wait": 10},
+        {"heal": True}, {"wait": 10},
+    )  # fmt: skip
+    assert told["queues"]["dead"]["messages"] == 2

@@ -24,7 +24,7 @@ PYTHONPATH = (str(ROOT), str(Path(__file__).parent))
 FEW = {
     "designs": "manual-stop-when-kill-always, automatic-stop-when-kill-when", "environments": "kills", "trials": 2,
 }  # fmt: skip
-"""What is read of data/studies/policies.yaml."""
+"""The part of data/studies/policies.yaml that is read."""
 READ = [2, 2, 0, 31, 40]
 """Designs of which trials, faults and losses are read, and rows of queues and definitions in data/real."""
 

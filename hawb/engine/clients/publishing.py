@@ -88,7 +88,7 @@ def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
     if queue is not None and queue.type == STREAM and not streams.profile_of(turn).takes_dead_letters:
         turn.emit("dead_letters_dropped", queue=event.queue, messages=event.count, reason="stream")
     elif queue is not None and queue.has_group and not queue.absent:
-        if not requests.takes_dead_letters(turn, queue, event.node):
+        if not event.at_least_once and not requests.takes_dead_letters(turn, queue):
             turn.emit("dead_letters_dropped", queue=event.queue, messages=event.count, reason="no_leader")
             return
         requests.take_dead_letters(turn, event, number(turn, queue.name, event.count))

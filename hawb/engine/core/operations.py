@@ -70,10 +70,11 @@ class Messages(Operation, frozen=True, kw_only=True):
 class DeadLetters(Messages, frozen=True, kw_only=True):
     """Dead letters of another queue, whose master is at `node`.
 
-    `flowing` is True if clients with a rate caused them.
+    `flowing` is True if clients with a rate caused them, `at_least_once` if the sender waits for a confirm.
     """
 
     flowing: bool = False
+    at_least_once: bool = False
 
 
 class Publish(Messages, frozen=True, kw_only=True):

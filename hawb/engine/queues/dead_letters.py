@@ -125,7 +125,9 @@ def is_cycle(target: str, deaths: tuple[tuple[str, str], ...]) -> bool:
     return short in names and all(reason != REJECTED for _, reason in deaths[: names.index(short) + 1])
 
 
-def post(turn: Turn, queue: Queue, target: str, count: int, letter: Letter, entry: int) -> None:
+def post(
+    turn: Turn, queue: Queue, target: str, count: int, letter: Letter, entry: int, at_least_once: bool = False
+) -> None:
     """Schedule the arrival of letters at a queue."""
     found = turn.queues[target]
     delay_us = turn.link_us(queue.master, found.master) if found.up and not turn.flowing else 0
@@ -134,7 +136,7 @@ def post(turn: Turn, queue: Queue, target: str, count: int, letter: Letter, entr
         DeadLetters(
             target, queue.master, count=count, size_bytes=letter.size_bytes, persistent=letter.persistent,
             priority=letter.priority, deaths=letter.deaths, routing_keys=letter.routing_keys,
-            flowing=turn.flowing,
+            flowing=turn.flowing, at_least_once=at_least_once,
         ),
         entry,
     )  # fmt: skip
@@ -189,7 +191,7 @@ def sent_to_all(turn: Turn, name: str, exchange: str, these: Runs, letter: Lette
     )  # fmt: skip
     for target in open_to:
         if lacking[target]:
-            post(turn, queue, target, runs.size(lacking[target]), letter, entry)
+            post(turn, queue, target, runs.size(lacking[target]), letter, entry, at_least_once=True)
             had[target] = runs.union(had.get(target, EMPTY), lacking[target])
     fifo.change(turn, name, confirmed=tuple(sorted(had.items())))
     return bool(targets) and open_to == targets

@@ -277,12 +277,13 @@ def takes_flows(turn: Turn, name: str) -> bool:
     return leader.transferring_to == NOWHERE and leader.log.configurations[-1][0] <= leader.commit_index
 
 
-def takes_dead_letters(turn: Turn, queue: Queue, node: int) -> bool:
-    """Return True if dead letters that a node sends reach a quorum queue.
+def takes_dead_letters(turn: Turn, queue: Queue) -> bool:
+    """Return True if a quorum queue receives dead letters that are sent at most once.
 
-    They are one command, sent once to the leader that the record names (`rabbit_fifo_client:untracked_enqueue`).
+    They are one command to the leader that the record names (`rabbit_fifo_client:untracked_enqueue`), which a node
+    without that member drops. Over a link that is cut they arrive when it is back.
     """
-    return turn.linked(node, queue.holder) and leadership.hosts(turn, turn.groups[queue.name], queue.holder)
+    return leadership.hosts(turn, turn.groups[queue.name], queue.holder)
 
 
 def take_dead_letters(turn: Turn, event: DeadLetters, numbers: Runs) -> None:
