@@ -27,7 +27,9 @@ imported only when a share is played: that saves each process a second.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +103,17 @@ class StudySource(DataSource):
         """Yield the complete rows of a share."""
         for rows in self.play(share):
             yield with_cell(share.cell, rows, self.table)
+        spare_the_collector()
+
+
+@cache
+def spare_the_collector() -> None:
+    """Keep Python's garbage collector from going through what the players have loaded.
+
+    pyspark's worker has it go through all objects after each task. Those of numba and the kernel stay, and going
+    through them takes several times as long as everything else that a task costs.
+    """
+    gc.freeze()
 
 
 def from_options(options: Mapping[str, str]) -> tuple[Study, str]:
