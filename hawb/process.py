@@ -9,10 +9,12 @@ processes say about being cut off helps no reader.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -232,3 +234,13 @@ def finish() -> NoReturn:
     with suppress(OSError):
         os.write(place, (b"\n" if os.isatty(place) else b"") + line.encode())
     os._exit(128 + number)
+
+
+@cache
+def spare_the_collector() -> None:
+    """Have Python's garbage collector leave out the objects that there are now, in a Python worker of Spark.
+
+    The worker has it go through all objects after each task. Those of pandas, numba and the kernel stay, and going
+    through them takes several times as long as everything else that a task costs.
+    """
+    gc.freeze()

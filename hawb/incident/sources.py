@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from hawb import process
 from hawb.incident.entries import zone_of
 from hawb.incident.event_table import LOG_EVENTS, rows
 from hawb.incident.files import Limits, Unpacking, log_files
@@ -97,3 +98,4 @@ class LogReader(DataSourceReader):
             raise ValueError(f"{reading.file}: {reading.refused}")
         for first in range(0, len(reading.events), BATCH):
             yield rows(reading.events[first : first + BATCH])
+        process.spare_the_collector()

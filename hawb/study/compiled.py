@@ -15,13 +15,16 @@ import dis
 import hashlib
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 
 import numba
+from filelock import FileLock
 from llvmlite.binding import set_option
 from numba import config, njit, typeof, types
+from numba.core.compiler_lock import global_compiler_lock
 
 from hawb import engine, raft, rules
 from hawb.study.inner_compiler import InnerCompiler
@@ -61,7 +64,8 @@ for option in ("-inline-threshold=4000", "-unroll-runtime=0", "-unroll-allow-par
 
 def compiled(function: FunctionType, kept: bool = True) -> Callable:
     """Compile a function that Python calls while its other threads run. A decorator."""
-    return once(njit(cache=kept, nogil=True, error_model="numpy")(function))
+    dispatcher = once(njit(cache=kept, nogil=True, error_model="numpy")(function))
+    return by_one_process(dispatcher) if kept and not config.DISABLE_JIT else dispatcher
 
 
 def inner(function: FunctionType) -> Callable:
@@ -94,6 +98,32 @@ def once(dispatcher: Callable) -> Callable:
 
     dispatcher.get_call_template = by_types
     return dispatcher
+
+
+def by_one_process(dispatcher: Callable) -> Callable:
+    """Have one process compile a kept function while others wait, who then load it.
+
+    All of Spark's workers on a machine need the same kernel at once, and it takes a minute to compile.
+    """
+    compile_it, plain = dispatcher.compile, dispatcher.py_func
+    place = Path(config.CACHE_DIR) / f"{name_of(plain)}-{plain.__code__.co_firstlineno}.lock"
+
+    def alone(signature: tuple[types.Type, ...]) -> Callable:
+        # numba's own lock comes first for each thread, so that no two wait for each other.
+        with global_compiler_lock, _locked(place):
+            return compile_it(signature)
+
+    dispatcher.compile = alone
+    return dispatcher
+
+
+def _locked(place: Path) -> AbstractContextManager:
+    """Return a file's lock, acquired; none where nothing can be written, since numba keeps nothing there either."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return FileLock(place).acquire()
+    except OSError:
+        return nullcontext()
 
 
 def of_any_value(given: types.Type) -> types.Type:

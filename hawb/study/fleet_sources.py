@@ -28,6 +28,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from hawb import process
 from hawb.exports.definitions import holds_export, read_definitions
 from hawb.exports.imported import split_source
 from hawb.planning.inventory import of_files
@@ -102,6 +103,7 @@ class FleetReader(DataSourceReader):
         with collecting_later():
             for cluster in partition.clusters:
                 yield from self.source.rows(cluster)
+        process.spare_the_collector()
 
 
 @contextmanager

@@ -192,7 +192,9 @@ def grown(rows, count):
     if count < len(rows):
         return rows
     more = np.empty((2 * len(rows), rows.shape[1]), np.int64)
-    more[:count] = rows
+    for k in range(count):
+        for column in range(rows.shape[1]):
+            more[k, column] = rows[k, column]
     return more
 
 

@@ -1,5 +1,9 @@
 """A study on Spark: a stream of trials into a table, which continues where it stopped.
 
+Trials that a single batch plays are written without a stream, which takes seconds to start. The table itself tells that
+they are there: each cell's part of it appears whole or not at all, as Spark renames its folder, and a stream that comes
+later begins behind them. Their batches have numbers below 0, so that no batch of a stream replaces them.
+
 `hawb-trials` (`hawb.study.sources`) is read as a stream and written by Spark in micro-batches, each into a partition of
 its own that replaces the content of an earlier try. The stream's checkpoint, beside the tables, records which batches
 are planned and which are written. So a study that was stopped, or whose driver was killed, continues with the batch
@@ -25,7 +29,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,12 +49,14 @@ from hawb.study.folders import local_folder
 from hawb.study.intervals import LEAST_EVENTS
 from hawb.study.progress import Tell, Watch
 from hawb.study.question import Precision, Study
-from hawb.study.shares import costs
-from hawb.study.sources import OF_A_CELL, OF_EVENTS, ROWS, Trials, as_option
-from hawb.study.spark import cores, named
+from hawb.study.shares import Costs, Offset, costs, next_offset
+from hawb.study.sources import COSTS, DONE, OF_A_CELL, OF_EVENTS, ROWS, Trials, as_option, counts
+from hawb.study.spark import cores, is_remote, named
 from hawb.study.tables import BATCH, CELL, CELLS, DESIGN, ENVIRONMENT, STUDY, TRIAL, TRIALS, Table, TableRefused
 
 CHECKPOINT, LOCK = "checkpoint", ".lock"
+JOB_GROUP = "spark.jobGroup.id"
+"""The property of a thread by which its jobs are watched and cancelled."""
 LOOK_S = 0.5
 """The interval between reports of progress, in seconds."""
 
@@ -94,10 +100,11 @@ def run(
     watch = Watch(spark, cells, known, study.trials, tell)
     spark.dataSource.register(source)
 
-    def of_study(reader: Any, asked: Study) -> DataFrame:
+    def of_study(reader: Any, asked: Study, done: Offset) -> DataFrame:
         options = {"study": as_option(asked), "label": label, "cores": str(cores(spark))}
+        options |= {COSTS: msgspec.json.encode(known).decode(), DONE: msgspec.json.encode(done).decode()}
         options |= {ROWS: str(rows_per_file)} if rows_per_file else {}
-        return reader.format(source.name()).options(costs=msgspec.json.encode(known).decode(), **options).load()
+        return reader.format(source.name()).options(**options).load()
 
     folder.mkdir(parents=True, exist_ok=True)
     with alone(folder, lambda: watch.report(waits=True)):
@@ -107,12 +114,16 @@ def run(
         watch.begins(there)
         with described(spark, folder, cells, study):
             if there and watch.done < watch.total:
-                again = of_study(spark.read, replace(study, trials=min(study.trials, PLAYED_AGAIN)))
+                again = of_study(spark.read, replace(study, trials=min(study.trials, PLAYED_AGAIN)), {})
                 with named(spark, f"{label}: the first trials again"):
                     check_rows(trials(spark, folder, cells, PLAYED_AGAIN), again, folder)
             for asked in looks(study):
                 if any(there.get(cell.place, 0) < asked.trials for cell in cells):
-                    _stream(of_study(spark.readStream, asked), folder, watch, asked.trials)
+                    done, number = written_at_once(folder, cells)
+                    if is_one_batch(spark, folder, cells, known, done, asked.trials):
+                        _write_at_once(of_study(spark.read, asked, done), folder, watch, asked.trials, number)
+                    else:
+                        _stream(of_study(spark.readStream, asked, done), folder, watch, asked.trials)
                     check_whole(folder, cells, asked.trials)
                 rows = trials(spark, folder, cells, asked.trials)
                 if study.precision is None or is_precise(rows, study.precision):
@@ -196,6 +207,40 @@ def _describe(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: S
         raise StudyFailed(error, folder) from None
 
 
+def is_one_batch(
+    spark: SparkSession, folder: Path, cells: Sequence[Cell], known: Costs, done: Offset, trials: int
+) -> bool:
+    """Return True if one batch plays what a folder lacks, and no stream has begun to write into it.
+
+    A Connect server goes on with what a killed client has asked for, and only a stream ends as the next one begins.
+    """
+    if is_remote(spark) or (folder / CHECKPOINT).exists():
+        return False
+    end = next_offset(cells, known, done, trials, cores(spark))
+    return all(end.get(cell.place, 0) >= trials for cell in cells)
+
+
+def _write_at_once(rows: DataFrame, folder: Path, watch: Watch, trials: int, number: int) -> None:
+    """Write the trials of one batch without a stream, and watch their jobs. Raise StudyFailed."""
+    context, group = rows.sparkSession.sparkContext, f"{watch.called}, at once"
+
+    def write() -> None:
+        context.setLocalProperty(JOB_GROUP, group)  # of this thread
+        with named(rows.sparkSession, group):
+            TRIALS.write(rows.withColumn(BATCH, sql.lit(number).cast("long")), folder)
+
+    with ThreadPoolExecutor(1) as beside:
+        writing = beside.submit(write)
+        try:
+            while not wait([writing], LOOK_S).done:
+                watch.look(group, trials)
+            writing.result()
+        except FAILURES as error:
+            raise StudyFailed(error, folder) from None
+        finally:
+            context.cancelJobGroup(group)
+
+
 def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
     """Write a stream up to `trials` trials of each cell, and watch it. Raise StudyFailed."""
     called = watch.called  # a Connect server gets the values that `write` refers to, which must not be a session
@@ -212,7 +257,9 @@ def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
         query = stream.trigger(availableNow=True).start()
         try:
             while not query.awaitTermination(LOOK_S):
-                watch.look(query, trials)
+                last = query.lastProgress
+                reached = counts(msgspec.json.decode(last["sources"][0]["endOffset"])) if last else {}
+                watch.look(str(query.runId), trials, reached)
             return
         except StreamingQueryException as error:
             if start == STARTS or STARTS_SLOWLY not in str(error):
@@ -265,13 +312,36 @@ def counted(table: Table, folder: Path, cells: Sequence[Cell], trials: int | Non
     return {place: rows for place, rows in found.items() if rows}
 
 
+def written_at_once(folder: Path, cells: Sequence[Cell]) -> tuple[Offset, int]:
+    """Return how many trials of each cell, by its place, were written without a stream, and a number for more of them.
+
+    Raise TableRefused if some of them are missing.
+    """
+    if not TRIALS.file(folder):
+        return {}, -1
+    those = (pc.field(BATCH) < 0) & (pc.field(STUDY) == cells[0].label)
+    rows = TRIALS.dataset(folder).to_table([CELL, BATCH, TRIAL], filter=those)
+    found = rows.group_by(CELL).aggregate([(TRIAL, "count"), (TRIAL, "max"), (BATCH, "min")]).to_pylist()
+    of_cell = {one[CELL]: one for one in found}
+    done = {cell.place: of_cell[cell.key][f"{TRIAL}_count"] for cell in cells if cell.key in of_cell}
+    for cell in cells:
+        if cell.place in done:
+            check_count(folder, cell, done[cell.place], of_cell[cell.key][f"{TRIAL}_max"] + 1)
+    return done, min((one[f"{BATCH}_min"] for one in found), default=0) - 1
+
+
 def check_whole(folder: Path, cells: Sequence[Cell], count: int) -> None:
     """Raise TableRefused if the number of trials is not that which the checkpoint records as written."""
     found = counted(TRIALS, folder, cells, count)
     for cell in cells:
-        if (rows := found.get(cell.place, 0)) != count:
-            given = f"{rows:,} rows for {count:,} trials of {cell.design} in {cell.environment}"
-            raise TableRefused(folder / TRIALS.name, given, "what was written there, or another folder")
+        check_count(folder, cell, found.get(cell.place, 0), count)
+
+
+def check_count(folder: Path, cell: Cell, rows: int, count: int) -> None:
+    """Raise TableRefused if a cell has not a row for each of its trials."""
+    if rows != count:
+        given = f"{rows:,} rows for {count:,} trials of {cell.design} in {cell.environment}"
+        raise TableRefused(folder / TRIALS.name, given, "what was written there, or another folder")
 
 
 def check_rows(kept: DataFrame, again: DataFrame, folder: Path) -> None:

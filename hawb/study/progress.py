@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
-import msgspec
 from msgspec import Struct
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from hawb.study.cells import Cell
 from hawb.study.shares import Costs, Offset, next_offset
-from hawb.study.sources import counts
 from hawb.study.spark import cores, is_remote
 
 
@@ -52,7 +50,7 @@ Tell = Callable[[Progress], object]
 
 
 class Watch:
-    """Watch the streams of a study up to its last trial, and report the progress."""
+    """Watch the jobs of a study up to its last trial, and report the progress."""
 
     def __init__(self, spark: SparkSession, cells: Sequence[Cell], costs: Costs, trials: int, tell: Tell) -> None:
         self.spark, self.cells, self.costs, self.trials, self.tell = spark, cells, costs, trials, tell
@@ -72,19 +70,21 @@ class Watch:
         elapsed_s = time.monotonic() - self.began
         self.tell(Progress(self.done, self.total, self.done - self.before, elapsed_s, sum(self.failed.values()), waits))
 
-    def look(self, query: StreamingQuery, trials: int) -> None:
-        """Check a stream that goes up to `trials` trials of each cell, and report the progress."""
-        if last := query.lastProgress:
-            self.written |= counts(msgspec.json.decode(last["sources"][0]["endOffset"]))
+    def look(self, jobs: str, trials: int, reached: Mapping[str, int] = MappingProxyType({})) -> None:
+        """Check jobs, by the name of their group, that go up to `trials` trials of each cell, and report the progress.
+
+        `reached` is how many trials of each cell a stream has written.
+        """
+        self.written |= reached
         now = self._all(self.written)
         coming = self._all(next_offset(self.cells, self.costs, self.written, trials, cores(self.spark)))
-        part = 0.0 if is_remote(self.spark) else self._part_done(str(query.runId))
+        part = 0.0 if is_remote(self.spark) else self._part_done(jobs)
         self.done = max(self.done, now + int(part * (coming - now)))
         self.report()
 
     @property
     def called(self) -> str:
-        """Return the name of a stream's batches: the study, and the cells that lack trials."""
+        """Return the name of a study's batches: the study, and the cells that lack trials."""
         left = [cell for cell in self.cells if self.written.get(cell.place, 0) < self.trials]
         names = [f"{cell.design} in {cell.environment}" for cell in left]
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""

@@ -19,7 +19,8 @@ As a stream (`spark.readStream`) `hawb-trials` goes from the first trial to the 
 complete: they have the number of trials of each cell, and the question. So a batch that Spark plays again after a crash
 is the same batch, even if the file has changed; and a file that asks for more trials, or for other cells, makes the
 stream grow. Option `cores` is the number of cores that a batch is cut for, `costs` as JSON the time for a trial of each
-cell, `rows` the number of trials of a task, and of a file where they are written.
+cell, `rows` the number of trials of a task, and of a file where they are written, and `done` as JSON the number of
+trials of each cell that are left out because they are written already.
 
 Spark makes and plans sources in separate Python processes, which do not play. So the players, numba included, are
 imported only when a share is played: that saves each process a second.
@@ -27,9 +28,7 @@ imported only when a share is played: that saves each process a second.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from hawb import process
 from hawb.study.cells import LABEL, Cell, cells_of, label_of
 from hawb.study.load import load, read_study
 from hawb.study.numbers import lay_over
@@ -55,7 +55,7 @@ OF_A_CELL: dict[str, Callable[[Cell], str]] = {
 """The columns that are the same in all rows of a cell."""
 
 OF_PAIRS = ("designs", "environments")
-QUESTION, ROWS = "question", "rows"
+QUESTION, ROWS, COSTS, DONE = "question", "rows", "costs", "done"
 
 
 class RowsRefused(ValueError):  # noqa: N818 - it reads as what happened
@@ -81,6 +81,7 @@ class StudySource(DataSource):
         super().__init__(options)
         self.asked, self.label = from_options(options)
         self.in_a_share = int(options[ROWS]) if ROWS in options else None
+        self.done: Offset = msgspec.json.decode(options.get(DONE, "{}"))
 
     @classmethod
     def name(cls) -> str:
@@ -95,6 +96,11 @@ class StudySource(DataSource):
         """Return a reader of the trials."""
         return StudyReader(self)
 
+    def costs(self, cells: Sequence[Cell]) -> Costs:
+        """Return about how long a trial of each cell takes: as the options say, or by this process."""
+        given: Costs = msgspec.json.decode(self.options.get(COSTS, "{}"))
+        return given if given.keys() >= {cell.place for cell in cells} else costs(cells)
+
     def play(self, share: Share) -> Iterator[pa.RecordBatch]:
         """Play a share."""
         raise NotImplementedError
@@ -103,17 +109,7 @@ class StudySource(DataSource):
         """Yield the complete rows of a share."""
         for rows in self.play(share):
             yield with_cell(share.cell, rows, self.table)
-        spare_the_collector()
-
-
-@cache
-def spare_the_collector() -> None:
-    """Keep Python's garbage collector from going through what the players have loaded.
-
-    pyspark's worker has it go through all objects after each task. Those of numba and the kernel stay, and going
-    through them takes several times as long as everything else that a task costs.
-    """
-    gc.freeze()
+        process.spare_the_collector()
 
 
 def from_options(options: Mapping[str, str]) -> tuple[Study, str]:
@@ -211,7 +207,8 @@ class StudyReader(DataSourceReader):
         """Return the shares to play."""
         first, end = int(self.source.options.get("first", 0)), self.source.asked.trials
         begins, ends = ({cell.place: number for cell in self.cells} for number in (min(first, end), end))
-        return shares(self.cells, costs(self.cells), begins, ends, self.source.in_a_share)
+        known, begins = self.source.costs(self.cells), begins | self.source.done
+        return shares(self.cells, known, begins, ends, self.source.in_a_share)
 
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
         """Play a share."""
@@ -227,8 +224,7 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, source: StudySource) -> None:
         self.source, self.cells = source, cells_of(source.asked, source.label)
         self.cores = int(source.options.get("cores", 1))
-        given = source.options.get("costs")
-        self.costs: Costs = msgspec.json.decode(given) if given else costs(self.cells)
+        self.costs = source.costs(self.cells)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the offset at which nothing is played."""
@@ -243,7 +239,7 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the end of the next batch, or of the study if there is no limit."""
-        trials, done = self.source.asked.trials, counts(start)
+        trials, done = self.source.asked.trials, self.source.done | counts(start)
         cores = 2**40 if isinstance(limit, ReadAllAvailable) else self.cores
         end = next_offset(self.cells, self.costs, done, trials, cores)
         if end == done:
@@ -255,8 +251,8 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if QUESTION not in end:
             return []
         cells = cells_of(read_study(msgspec.json.decode(end[QUESTION])), end["label"])
-        known = self.costs if self.costs.keys() >= {cell.place for cell in cells} else costs(cells)
-        return shares(cells, known, counts(start), counts(end), self.source.in_a_share)
+        known, begins = self.source.costs(cells), self.source.done | counts(start)
+        return shares(cells, known, begins, counts(end), self.source.in_a_share)
 
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
         """Play a share."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -24,6 +24,9 @@ from pyspark.sql.types import StructField, StructType
 from hawb.study.design import Design
 from hawb.study.environment import Environment
 from hawb.study.trial_record import BATCH, TRIAL, WEIGHT
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
 
 TEXT, WHOLE, NUMBER, TRUTH = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 TEXTS = pa.list_(TEXT)
@@ -100,11 +103,15 @@ class Table(Struct, frozen=True):
 
         It comes mostly from the metadata of files, without a job of Spark.
         """
-        import pyarrow.dataset as ds  # processes that make or plan a source count nothing, and need not wait for it
+        return self.dataset(folder).count_rows(filter=where)
+
+    def dataset(self, folder: Path) -> Dataset:
+        """Return the table below a folder for pyarrow. Raise TableRefused."""
+        import pyarrow.dataset as ds  # processes that make or plan a source read no table, and need not wait for it
 
         self.check(folder)
         parts = ds.partitioning(pa.schema([self.arrow.field(name) for name in self.partitioned_by]), flavor="hive")
-        return ds.dataset(folder / self.name, format="parquet", partitioning=parts).count_rows(filter=where)
+        return ds.dataset(folder / self.name, format="parquet", partitioning=parts)
 
     def check(self, folder: Path) -> None:
         """Raise TableRefused for a table on disk with other columns."""
@@ -157,7 +164,7 @@ NAMES = (
     Column(ENVIRONMENT, TEXT, "the environment's name in the study"),
     Column(TRIAL, WHOLE, "the trial's number in its cell, from 0; the same faults at the same times in all designs"),
 )
-BATCHES = (Column(BATCH, WHOLE, "the micro-batch of the stream in which it was written"),)
+BATCHES = (Column(BATCH, WHOLE, "the micro-batch of the stream in which it was written; below 0 without a stream"),)
 
 RECORD: dict[str, str] = {
     "published": "messages published",

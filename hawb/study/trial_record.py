@@ -7,8 +7,8 @@ from msgspec import Struct
 TRIAL, WEIGHT, BATCH = "trial", "weight", "batch"
 """The columns beside those of a record.
 
-They are a trial's number, its weight (`hawb.study.renewals`; 1 where rows have none), and the micro-batch in which
-Spark wrote it.
+They are a trial's number, its weight (`hawb.study.renewals`; 1 where rows have none), and the batch in which Spark
+wrote it.
 """
 
 

@@ -210,3 +210,25 @@ def test_kernels_of_different_versions_never_share_a_folder(folder: str, tmp_pat
     told = subprocess.run([sys.executable, "-c", program], env=where, check=True, capture_output=True, text=True).stdout
     kept, digest = told.split()
     assert Path(kept) == tmp_path / (folder or ".cache") / "hawb" / digest
+
+
+@pytest.mark.full
+def test_of_two_processes_one_compiles_and_the_other_loads_what_it_has_kept(tmp_path: Path):
+    (tmp_path / "kept_sum.py").write_text("def total(a, b):\n    return a + b\n")
+    program = (
+        "import sys; from kept_sum import total; from hawb.study.compiled import compiled; total = compiled(total);"
+        "print('ready', flush=True); sys.stdin.readline(); total(1, 2); print(sum(total.stats.cache_misses.values()))"
+    )
+    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
+    environment = os.environ | {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(tmp_path)}
+    begun = [
+        subprocess.Popen(
+            [sys.executable, "-c", program], env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) for _ in range(2)
+    ]  # fmt: skip
+    for one in begun:
+        assert one.stdout.readline() == "ready\n"
+    for one in begun:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    assert sorted(one.communicate()[0] for one in begun) == ["0\n", "1\n"]

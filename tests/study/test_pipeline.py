@@ -99,6 +99,20 @@ def test_a_study_grows_by_trials_and_cells(spark: SparkSession, tmp_path: Path):
 
 @pytest.mark.full
 @pytest.mark.spark
+def test_a_stream_begins_behind_what_was_written_at_once(spark: SparkSession, tmp_path: Path):
+    """Also for cells that a stream meets later, when their earlier trials are older than the stream."""
+    run(spark, study(25), tmp_path, source=made_up())
+    kept = files(tmp_path / "trials")
+    assert not (tmp_path / CHECKPOINT).exists()
+    run(spark, study(700, designs=("one",)), tmp_path, source=made_up(breaks=("one", 24)))
+    assert (tmp_path / CHECKPOINT).exists()
+    rows = run(spark, study(700), tmp_path, source=made_up(breaks=("two", 24)))
+    assert told(rows) == expected(700)
+    assert kept.items() <= files(tmp_path / "trials").items()
+
+
+@pytest.mark.full
+@pytest.mark.spark
 def test_a_setting_that_is_tried_and_taken_back_is_played_once(spark: SparkSession, tmp_path: Path):
     run(spark, study(), tmp_path, source=made_up())
     progress: list[Progress] = []
@@ -255,7 +269,7 @@ def test_jobs_and_stages_are_named_by_study_and_cells(spark: SparkSession, tmp_p
     jobs = store.jobsList(None)
     told = [(one.description(), one.name()) for one in map(jobs.apply, range(jobs.size()))]
     names = {(described.get() if described.isDefined() else None, name) for described, name in told}
-    batch = "two-or-three: one in calm, one in rough, two in calm, two in rough, batch 0"
+    batch = "two-or-three: one in calm, one in rough, two in calm, two in rough, at once"
     assert (batch, batch) in names
     assert any(name == "two-or-three: the settings of its cells" for name, _ in names)
 
@@ -276,10 +290,19 @@ def test_trials_that_come_out_otherwise_are_refused(spark: SparkSession, tmp_pat
 @pytest.mark.full
 @pytest.mark.spark
 def test_trials_that_somebody_took_away_are_missed(spark: SparkSession, tmp_path: Path):
-    run(spark, study(), tmp_path, source=made_up())
-    next((tmp_path / "trials").rglob("cell=two.calm.*/batch=*/*.parquet")).unlink()
-    with pytest.raises(TableRefused, match=r"given: \d+ rows for 25 trials of two in calm"):
-        run(spark, study(), tmp_path, source=made_up())
+    """Earlier ones than others that are there, that is: from the first that is missing on all are played again."""
+    run(spark, study(), tmp_path, source=made_up(), rows_per_file=10)
+    first, *others = sorted(
+        (tmp_path / "trials").rglob("cell=two.calm.*/batch=*/*.parquet"),
+        key=lambda file: min(pq.ParquetFile(file).read()["trial"].to_pylist()),
+    )
+    first.unlink()
+    for again in (study(), study(40)):
+        with pytest.raises(TableRefused, match="given: 17 rows for 25 trials of two in calm"):
+            run(spark, again, tmp_path, source=made_up())
+    for file in others:
+        file.unlink()
+    assert told(run(spark, study(), tmp_path, source=made_up())) == expected(25)
 
 
 @pytest.mark.spark

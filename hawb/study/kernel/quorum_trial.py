@@ -325,7 +325,8 @@ def tell(t, row):
     """Write the results of a trial into a row, in the order of `Record`, times in microseconds."""
     book = t.book
     down_us = book.down_us + (t.moment.now_us - book.down_since if book.down_since != NEVER else 0)
-    row[:] = 0
+    for k in range(len(row)):
+        row[k] = 0
     row[0], row[1], row[2], row[3] = book.published, windows.total(t.confirmed), book.nacked, book.refused
     row[6], row[9], row[10], row[11] = windows.total(t.delivered_twice), book.outages, down_us, down_us
     row[13], row[14] = trial.metadata_down_us(t), book.bytes_replicated

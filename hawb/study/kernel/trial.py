@@ -239,7 +239,8 @@ def summarise(t, row):
     For a trial that falls back to the engine each number is HANDED_OVER.
     """
     if t.moment.handed:
-        row[:] = HANDED_OVER
+        for k in range(len(row)):
+            row[k] = HANDED_OVER
     else:
         tell(t, row)
 
