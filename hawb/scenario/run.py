@@ -14,7 +14,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from hawb.engine import advance
+from hawb.engine import advance, first_elections
 from hawb.engine.clients.steady import flows
 from hawb.engine.clients.steady.closing import close_with_nodes
 from hawb.engine.core.agenda import only_timers
@@ -45,7 +45,8 @@ class Run:
         self._budget = Budget()
         with _refusing(self._budget):
             first = beginning.begin(scenario, self.settings)
-        self._stages: list[_Stage] = [_Stage(self.settings, first, self._budget)]
+        self._courses: first_elections.Courses = {}
+        self._stages: list[_Stage] = [self._stage(first)]
 
     @classmethod
     def of(cls, scenario: Scenario) -> Run:
@@ -83,7 +84,7 @@ class Run:
                 ACTIONS[type(step.verb)](turn, step.verb)
                 close_with_nodes(turn)
         self._steps.append(step)
-        self._stages.append(_Stage(self.settings, turn.finish(), self._budget))
+        self._stages.append(self._stage(turn.finish()))
 
     def apply_plain(self, given: object) -> None:
         """Play one more step written as in a file: {"kill": "a", "at": 3}."""
@@ -143,6 +144,9 @@ class Run:
             return reached
         return self._turn_at(time_s, len(self._steps)).finish()
 
+    def _stage(self, reached: Moment) -> _Stage:
+        return _Stage(self.settings, reached, self._budget, self._courses)
+
     def _turn_at(self, time_s: float | None, index: int) -> Turn:
         stage = self._stages[index]
         if time_s is None:
@@ -168,9 +172,10 @@ def _refusing(budget: Budget, step: int | None = None) -> Iterator[None]:
 class _Stage:
     """The result of a step: as it was before any reaction, and settled."""
 
-    def __init__(self, settings: Settings, reached: Moment, budget: Budget):
+    def __init__(self, settings: Settings, reached: Moment, budget: Budget, courses: first_elections.Courses):
         self._settings = settings
         self._budget = budget
+        self._courses = courses
         self.reached = reached
 
     @cached_property
@@ -180,5 +185,5 @@ class _Stage:
             return self.reached
         turn = Turn(self._settings, self.reached, 0)
         with _refusing(self._budget):
-            advance.until_settled(turn)
+            first_elections.settle(turn, self._courses)
         return turn.finish()

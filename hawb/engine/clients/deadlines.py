@@ -145,9 +145,15 @@ def passed_on(turn: Turn, consumer: Consumer) -> int:
 
 def plan_anew(turn: Turn, name: str) -> None:
     """Schedule again the checks of channels with deliveries of a queue whose policy has changed."""
-    if turn.settings.profile.channels_time_out and turn.settings.profile.queues_set_consumer_timeout:
-        for consumer in turn.consumers_of(name):
-            plan(turn, consumer, anew=True)
+    for consumer in turn.consumers_of(name):
+        plan(turn, consumer, anew=True)
+
+
+def queues_with_timers(turn: Turn) -> set[str]:
+    """Return the queues with clients whose channels check deliveries by a timeout that the queue's policy may set."""
+    profile = turn.settings.profile
+    timed = profile.channels_time_out and profile.queues_set_consumer_timeout
+    return {consumer.queue for consumer in turn.consumers.values()} if timed else set()
 
 
 # Timeouts of quorum queues

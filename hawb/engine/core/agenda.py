@@ -75,6 +75,11 @@ class Agenda:
         return len(self._heap) - len(self._gone)
 
     @property
+    def pending(self) -> int:
+        """Return how many entries are not timers."""
+        return self._pending
+
+    @property
     def settled(self) -> bool:
         """Return True if nothing but timers is left."""
         return self._pending == 0
@@ -91,6 +96,21 @@ class Agenda:
     def next_event(self) -> object:
         """Return the next event; None if the agenda is empty."""
         return None if self.next_time_us is None else self._heap[0][EVENT]
+
+    def next_time_besides_us(self, entries: Iterable[tuple]) -> int | None:
+        """Return the time of the next event that is not of these entries; None if there is no other."""
+        passed_over = {entry[NUMBER] for entry in entries}
+        heap, places, found = self._heap, [0], None
+        while places:
+            place = places.pop()
+            if place >= len(heap):
+                continue
+            time_us, number = heap[place][TIME_US], heap[place][NUMBER]
+            if number in passed_over or number in self._gone:
+                places += [2 * place + 1, 2 * place + 2]
+            elif found is None or time_us < found:
+                found = time_us
+        return found
 
     def add(self, entry: tuple) -> None:
         """Add an entry."""
@@ -144,7 +164,10 @@ class Agenda:
         if self._plan is not None:
             del self._plan[entry[NUMBER]]
         if self._of_queue is not None:
-            del self._of_queue[queue_of(entry)][entry[NUMBER]]
+            of_queue = self._of_queue[queue_of(entry)]
+            del of_queue[entry[NUMBER]]
+            if not of_queue:
+                del self._of_queue[queue_of(entry)]
 
 
 def opened(entries: Collection[tuple]) -> Agenda:

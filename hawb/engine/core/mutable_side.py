@@ -29,6 +29,10 @@ class MutableSide:
             self.queues[name] = copy(self.queues[name])
         return self.queues[name]
 
+    def owns(self, name: str) -> bool:
+        """Return True if a queue is written to in this turn, or was before the last `snapshot`."""
+        return name in self._written
+
     def snapshot(self) -> Side:
         """Return the side as a value, while the turn goes on."""
         self._written.clear()

@@ -349,6 +349,10 @@ class Turn:
         """Return a queue of the current side, to be written to."""
         return self.focus.own(name)
 
+    def owns(self, name: str) -> bool:
+        """Return True if the current side's record of a queue is the turn's own, which it may still write to."""
+        return self.focus.owns(name)
+
     def change_queue(self, name: str, **fields) -> Queue:
         """Write fields of a queue, and return it.
 
@@ -406,6 +410,11 @@ class Turn:
         step = OF_NO_STEP if self.flowing else self.step
         cause = self.because if because is None else because
         return self._trace.write(self.now_us, step, event, node, queue, detail, cause)
+
+    @property
+    def traced(self) -> bool:
+        """Return True if a trace is written."""
+        return self._trace is not None
 
     def write_flows(self) -> None:
         """Write the merged trace entries about flows until now."""

@@ -12,10 +12,11 @@ quick changes (`hawb.engine.classic.mirrors.take_effect`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import attrgetter
+from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
@@ -38,12 +39,14 @@ from hawb.engine.queues import expiry
 from hawb.engine.queues import limits as lengths
 from hawb.engine.quorum import requests
 from hawb.rules import limits, policies, quorum_declaration, streams
-from hawb.rules.beginnings import ByBeginning
+from hawb.rules.beginnings import ByBeginning, beginning
 from hawb.rules.patterns import Match
 from hawb.rules.policies import Mirroring, Policy
 from hawb.rules.profiles import HA_SETTINGS
 from hawb.rules.quorum_declaration import QuorumSettings
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
+
+T = TypeVar("T")
 
 SIMULATED_SETTINGS = HA_SETTINGS | limits.LIMIT_SETTINGS | {"queue-master-locator", "consumer-timeout"}
 """Policy settings that hawb has rules for. Others are kept, and the trace says that they change nothing."""
@@ -86,13 +89,13 @@ class InForce:
 _together = lru_cache(maxsize=256)(InForce)
 
 
-class _Known:
-    """Policies that a side knows.
+class _Known(Generic[T]):
+    """Policies that a side knows, or settings.
 
     They are equal only to the very same object: comparing thousands of policies takes longer than matching a queue.
     """
 
-    def __init__(self, given: tuple[Policy, ...]) -> None:
+    def __init__(self, given: T) -> None:
         self.given = given
 
     def __eq__(self, other: object) -> bool:
@@ -102,8 +105,13 @@ class _Known:
         return id(self.given)
 
 
+@lru_cache(maxsize=4)
+def _settled(_settings: _Known, _policies: _Known, _operator_policies: _Known) -> dict[str, Queue]:
+    return {}
+
+
 @lru_cache(maxsize=16)
-def _by_vhost(known: _Known) -> dict[str, ByBeginning[Policy]]:
+def _by_vhost(known: _Known[tuple[Policy, ...]]) -> dict[str, ByBeginning[Policy]]:
     """Return policies by their virtual hosts, and there by the beginnings of the names that they could match."""
     found: dict[str, list[Policy]] = defaultdict(list)
     for policy in known.given:
@@ -115,10 +123,12 @@ def set_policy(turn: Turn, policy: Policy, kind: str = USER) -> None:
     """Run `rabbitmqctl set_policy` or `set_operator_policy`. The caller has validated the policy."""
     if metadata.defer_if_blocked(turn, SetPolicy(turn.first_running(), policy, kind)):
         return
-    left = [other for other in of_kind(turn, kind) if (other.vhost, other.name) != (policy.vhost, policy.name)]
+    had, known = of_kind(turn, kind), settled_queues(turn)
+    left = [other for other in had if (other.vhost, other.name) != (policy.vhost, policy.name)]
     setattr(turn, f"{kind}policies", (*left, policy))
     turn.because = tell(turn, f"{kind}policy_set", policy)
-    reconsider_all(turn, policy.vhost, kind)
+    replaced = [other for other in had if (other.vhost, other.name) == (policy.vhost, policy.name)]
+    reconsider_all(turn, policy.vhost, kind, [*replaced, policy], known)
 
 
 def of_kind(turn: Turn, kind: str) -> tuple[Policy, ...]:
@@ -146,7 +156,7 @@ def clear_policy(turn: Turn, name: str, vhost: str, kind: str = USER) -> None:
     """Run `rabbitmqctl clear_policy` or `clear_operator_policy`."""
     if metadata.defer_if_blocked(turn, ClearPolicy(turn.first_running(), name, vhost, kind)):
         return
-    had = of_kind(turn, kind)
+    had, known = of_kind(turn, kind), settled_queues(turn)
     left = tuple(policy for policy in had if (policy.vhost, policy.name) != (vhost, name))
     if left == had:
         words = f"{kind}policy".replace("_", " ")
@@ -154,7 +164,7 @@ def clear_policy(turn: Turn, name: str, vhost: str, kind: str = USER) -> None:
         return
     setattr(turn, f"{kind}policies", left)
     turn.because = turn.emit(f"{kind}policy_cleared", name=name, vhost=vhost)
-    reconsider_all(turn, vhost, kind)
+    reconsider_all(turn, vhost, kind, [one for one in had if (one.vhost, one.name) == (vhost, name)], known)
 
 
 def in_force(turn: Turn, name: str, queue_type: str, *, declaring: bool = False) -> InForce:
@@ -191,16 +201,44 @@ def name_of(policy: Policy | None) -> str | None:
     return None if policy is None else policy.name
 
 
-def reconsider_all(turn: Turn, vhost: str, kind: str) -> None:
+def reconsider_all(
+    turn: Turn, vhost: str, kind: str, changed: Iterable[Policy], known: Mapping[str, Queue]
+) -> None:
     """Match the policies of one kind again for every queue of a virtual host.
 
     A queue whose record is on disks only is passed over: it comes back under the policy of when it went, until policies
-    change again (`rabbit_policy:update_policies`, which reads the table in memory).
+    change again (`rabbit_policy:update_policies`, which reads the table in memory). `changed` are the policies that
+    came or went, and `known` what `settled_queues` returned before: a queue whose record is still the same is settled,
+    unless its name begins as their patterns do.
     """
+    begins = tuple(beginning(policy.pattern) for policy in changed)
+    settled, consumed_from = settled_queues(turn), deadlines.queues_with_timers(turn)
     for name in turn.queue_names():
-        if turn.queues[name].vhost == vhost and not turn.queues[name].absent:
+        had = turn.queues[name]
+        if had.vhost != vhost:
+            if known.get(name) is had:
+                settled[name] = had
+            continue
+        if had.absent:
+            continue
+        if known.get(name) is had and not split_queue(name)[1].startswith(begins):
+            settled[name] = had
+        else:
+            written = len(turn.entries)
             reconsider(turn, name, kind)
+            if turn.queues[name] is had and turn.traced and len(turn.entries) == written and not turn.owns(name):
+                settled[name] = had
+        if name in consumed_from:
             deadlines.plan_anew(turn, name)
+
+
+def settled_queues(turn: Turn) -> dict[str, Queue]:
+    """Return the queues that the last change of policies left as they were, and wrote no trace entry about.
+
+    They are known by the policies of the current side and are their records at that time, so that a change of a policy
+    looks again only at queues that have changed since, and at those that it may concern.
+    """
+    return _settled(_Known(turn.settings), _Known(turn.policies), _Known(turn.operator_policies))
 
 
 def reconsider(turn: Turn, name: str, kind: str) -> None:
