@@ -18,9 +18,12 @@ from msgspec.structs import fields, replace
 from hawb.engine import advance
 from hawb.engine.clients.steady.flows import has_flows
 from hawb.engine.core.agenda import CAUSE, EVENT, NUMBER, PRIORITY, SIDE, STEP, TIME_US, TIMER
+from hawb.engine.core.events import MetadataChanged
 from hawb.engine.core.ledger import Account
+from hawb.engine.core.operations import Declare
 from hawb.engine.core.state import Queue
 from hawb.engine.core.turn import Turn
+from hawb.engine.quorum import fifo
 from hawb.engine.raft_groups.elections import LEAST_PATIENCE_US
 from hawb.engine.raft_groups.events import (
     LeaderElected,
@@ -30,7 +33,7 @@ from hawb.engine.raft_groups.events import (
     RaftArrives,
     RaftWritten,
 )
-from hawb.engine.raft_groups.group import Group
+from hawb.engine.raft_groups.group import Group, copied
 from hawb.raft.log import NOOP
 from hawb.raft.member import Member
 
@@ -54,9 +57,13 @@ class Said(Struct, frozen=True):
 
 
 class Course(Struct, frozen=True):
-    """The changes by a first election. `kept` keeps the values alive whose identities are in its key."""
+    """The changes by a first election; times are counted from its beginning.
+
+    `kept` keeps the values alive whose identities are in its key.
+    """
 
     lasts_us: int
+    led_from_us: int | None
     numbers: int
     members: dict[int, Member]
     applied: int
@@ -67,12 +74,16 @@ class Course(Struct, frozen=True):
 
 
 class Start(Struct, frozen=True):
-    """A moment in which only the events of one new group are pending."""
+    """The situation after a declaration, in which only the events of one new group are pending.
+
+    `queue` and `group` are copies, `first` is the number of the next trace entry.
+    """
 
     queue: Queue
     group: Group
     entries: tuple[tuple, ...]
     step: int
+    first: int
     key: tuple
     kept: tuple[object, ...]
 
@@ -83,53 +94,58 @@ Courses = dict[tuple, Course | None]
 
 def settle(turn: Turn, courses: Courses) -> None:
     """Let events happen until the cluster is settled, as `advance.until_settled` does."""
-    start = start_of(turn)
-    course = None if start is None else courses.get(start.key)
-    if course is not None and start is not None and repeats(turn, start, course):
-        return
-    if start is None or start.key in courses or len(courses) == MOST_COURSES:
-        advance.until_settled(turn)
-    else:
-        courses[start.key] = played(turn, start)
+    event = turn.agenda.next_event
+    if type(event) is Declare and turn.agenda.pending == 1 and not has_flows(turn):
+        advance.step(turn)
+        while type(turn.agenda.next_event) is MetadataChanged:
+            advance.step(turn)
+        start = start_of(turn, event.queue)
+        course = None if start is None else courses.get(start.key)
+        if start is not None and course is not None and repeats(turn, start, course):
+            return
+        if start is not None and start.key not in courses and len(courses) < MOST_COURSES:
+            courses[start.key] = played(turn, start)
+    advance.until_settled(turn)
 
 
-def start_of(turn: Turn) -> Start | None:
-    """Return the situation in which only a new group's events are pending; None if there is no such group.
+def start_of(turn: Turn, name: str) -> Start | None:
+    """Return the situation in which only the events of a queue's new group are pending; None if it is another one.
 
-    Return None too if clients use its queue, or the cluster is divided.
+    Return None too if clients use the queue, or the cluster is divided.
     """
-    state, event = turn.before.state, turn.agenda.next_event
-    name = getattr(event, "queue", None)
     group, queue, account = turn.groups.get(name), turn.queues.get(name), turn.ledger.get(name)
-    if type(event) not in OF_ELECTIONS or group is None or queue is None or account is None or group.applied:
+    if group is None or queue is None or account is None or group.applied or not turn.traced:
         return None
-    busy = (state.publishers, state.unconfirmed, state.awaiting_registration, state.waiting_changes, state.unread,
-            state.under_way, state.cuts, state.suspected, state.sides[1:], group.waiting)  # fmt: skip
+    busy = (turn.publishers, turn.unconfirmed, turn.awaiting_registration, turn.waiting_changes, turn.unread,
+            turn.under_way, turn.cuts, turn.suspected, len(turn.sides) > 1, group.waiting, turn.committed)  # fmt: skip
     if any(busy) or has_flows(turn) or any(one.queue == name for one in turn.consumers.values()):
         return None
     entries = tuple(turn.agenda.of_queue(name))
-    steps = {entry[STEP] for entry in entries}
-    if len(entries) != turn.agenda.pending or len(steps) > 1 or any(entry[PRIORITY] == TIMER for entry in entries):
+    if not entries or len(entries) != turn.agenda.pending or any(entry[PRIORITY] == TIMER for entry in entries):
         return None
     if any(getattr(entry[EVENT], "group", group.number) != group.number for entry in entries):
         return None
+    step, nodes = entries[0][STEP], turn.before.state.nodes
+    if any(entry[STEP] != step for entry in entries) or tuple(turn.nodes) != nodes:
+        return None
     if account != Account(down=account.down) or any(run.command != NOOP for run in runs_of(group)):
         return None
-    side, first = state.sides[0], turn.before.entries_so_far
-    kept = *state.nodes, side.policies, side.operator_policies
-    down = account.down
+    if queue.fifo is not None and queue.fifo != fifo.new(turn):
+        return None
+    queue, group, down = replace(queue), copied(group), account.down
+    first = turn.before.entries_so_far + len(turn.entries)
+    kept = *nodes, turn.focus.policies, turn.focus.operator_policies
     key = (
-        tuple(map(id, kept)), side.number, state.alarms,
-        down.total_us, None if down.since_us is None else state.time_us - down.since_us,
-        replace(queue, name=""), tuple(group.members.items()), *without_names(group, "members"),
+        tuple(map(id, kept)), turn.focus.number, turn.alarms,
+        down.total_us, None if down.since_us is None else turn.now_us - down.since_us,
+        replace(queue, name="", fifo=None), tuple(group.members.items()), *without_names(group, "members"),
         tuple(
-            (entry[TIME_US] - state.time_us, entry[PRIORITY], entry[NUMBER] - state.counter,
+            (entry[TIME_US] - turn.now_us, entry[PRIORITY], entry[NUMBER] - turn.counter,
              None if entry[CAUSE] is None else entry[CAUSE] - first, entry[SIDE], *without_names(entry[EVENT]))
             for entry in entries
         ),
     )  # fmt: skip
-    (step,) = steps
-    return Start(queue, group, entries, step, key, kept)
+    return Start(queue, group, entries, step, first, key, kept)
 
 
 def runs_of(group: Group) -> list[Any]:
@@ -154,36 +170,43 @@ def patience_us(turn: Turn) -> int:
 def played(turn: Turn, start: Start) -> Course | None:
     """Settle the cluster, and return the course of its events; None if it cannot be repeated."""
     name, before = start.queue.name, start.queue
-    begun_us, counter, planned = turn.now_us, turn.counter, len(turn.agenda)
+    begun_us, counter, planned, written = turn.now_us, turn.counter, len(turn.agenda), len(turn.entries)
     of_election = True
     while not turn.settled():
         event = turn.agenda.next_event
-        of_election &= type(event) in OF_ELECTIONS and event.queue == name
+        of_election &= type(event) in OF_ELECTIONS and getattr(event, "queue", None) == name
         advance.step(turn)
     lasts_us = turn.now_us - begun_us
     group, queue, account = turn.groups.get(name), turn.queues.get(name), turn.ledger[name]
+    entries = turn.entries[written:]
     if not of_election or group is None or queue is None or lasts_us >= patience_us(turn):
         return None
+    led_from_us = None
+    if queue.fifo is not None and before.fifo is not None:
+        led_from_us = queue.fifo.led_from_us - begun_us
+        before = replace(before, fifo=replace(before.fifo, led_from_us=queue.fifo.led_from_us))
     record = {one.name: getattr(queue, one.name) for one in fields(Queue)
               if getattr(queue, one.name) != getattr(before, one.name)}  # fmt: skip
-    unlike = replace(group, members=start.group.members, applied=0) != start.group
     if (
-        unlike
+        replace(group, members=start.group.members, applied=0) != start.group
         or not record.keys() <= CHANGED
         or len(turn.agenda) != planned - len(start.entries)
         or turn.refusals
         or account != Account(down=account.down)
         or account.down.since_us is not None
         or any(run.command != NOOP for run in runs_of(group))
-        or any((entry.queue, entry.step) != (name, start.step) for entry in turn.entries)
+        or any((entry.queue, entry.step) != (name, start.step) for entry in entries)
     ):
         return None
-    first = turn.before.entries_so_far
     said = tuple(
-        Said(one.t_us - begun_us, one.event, one.node, one.detail, None if one.because is None else one.because - first)
-        for one in turn.entries
-    )
-    return Course(lasts_us, turn.counter - counter, group.members, group.applied, record, account, said, start.kept)
+        Said(one.t_us - begun_us, one.event, one.node, one.detail,
+             None if one.because is None else one.because - start.first)
+        for one in entries
+    )  # fmt: skip
+    return Course(
+        lasts_us, led_from_us, turn.counter - counter, copied(group).members, group.applied, record, account, said,
+        start.kept,
+    )  # fmt: skip
 
 
 def repeats(turn: Turn, start: Start, course: Course) -> bool:
@@ -193,14 +216,17 @@ def repeats(turn: Turn, start: Start, course: Course) -> bool:
         return False
     for entry in start.entries:
         turn.agenda.remove(entry)
-    name, first, turn.step = start.queue.name, turn.before.entries_so_far, start.step
+    name, turn.step = start.queue.name, start.step
     for one in course.said:
         turn.now_us = begun_us + one.after_us
-        turn.because = None if one.because is None else first + one.because
+        turn.because = None if one.because is None else start.first + one.because
         turn.emit(one.event, node=one.node, queue=name, **one.detail)
     turn.now_us = begun_us + course.lasts_us
     turn.counter += course.numbers
-    turn.change_queue(name, **course.record)
+    record = course.record
+    if start.queue.fifo is not None and course.led_from_us is not None:
+        record = record | {"fifo": replace(start.queue.fifo, led_from_us=begun_us + course.led_from_us)}
+    turn.change_queue(name, **record)
     turn.groups[name] = replace(start.group, members=course.members, applied=course.applied)
     turn.ledger[name] = course.account
     return True

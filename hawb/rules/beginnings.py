@@ -20,19 +20,21 @@ PLAIN = re.compile(r"\^((?:[A-Za-z0-9_-]|\\[.:/-])*)")
 """A leading ^ and characters that mean themselves."""
 
 LAST = re.compile(r"\\?.\Z")
+AFTER_ALL = ("", "$", ".", "[")
+"""What may follow a literal that a name must have."""
 
 
 @lru_cache(maxsize=1024)
 def beginning(pattern: str) -> str:
     """Return the literal characters after a leading ^, up to the first special character.
 
-    Leave out the last literal if that character could make it optional. Return an empty text where an alternative (|)
-    could begin otherwise.
+    Leave out the last literal unless that character cannot make it optional. Return an empty text where an alternative
+    (|) could begin otherwise.
     """
     plain = PLAIN.match(pattern)
     if plain is None or "|" in pattern:
         return ""
-    literal = plain[1] if plain.end() == len(pattern) else LAST.sub("", plain[1])
+    literal = plain[1] if pattern[plain.end() : plain.end() + 1] in AFTER_ALL else LAST.sub("", plain[1])
     return literal.replace("\\", "")
 
 

@@ -1,7 +1,8 @@
+from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise, product
 
 import pytest
+from msgspec.structs import replace
 
 from hawb.engine import advance, first_elections
 from hawb.scenario.load import read_scenario
@@ -22,7 +23,7 @@ def played(steps: Steps, release: str, **cluster: object) -> Run:
 
 
 BEHIND = [{"publish": {"queue": "q3", "count": 3}}, {"kill": "a"}, {"publish": {"queue": "q3", "count": 1}}]
-MANY = [f"q{number}" for number in range(8)]
+MANY = [f"q{number}" for number in range(6)]
 STORIES = {
     "alike": declared(*MANY),
     "streams": declared(*MANY, kind="stream"),
@@ -57,24 +58,22 @@ STORIES = {
 @pytest.mark.parametrize("name", STORIES)
 @pytest.mark.parametrize("release", ["3.8", "3.13", "4.3"])
 def test_a_repeated_election_leads_to_the_same_moment(name: str, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for timing, behind in product(({}, {"link_latency_s": 0.04}), ([], BEHIND)):
+    for timing, behind in (({}, BEHIND), ({"link_latency_s": 0.04}, [])):
         steps = [*STORIES[name], *behind]
-        if timing and name == "at times":
-            continue
         found = played(steps, release, timing=timing)
         with monkeypatch.context() as patch:
-            patch.setattr(first_elections, "start_of", lambda _turn: None)
+            patch.setattr(first_elections, "start_of", lambda _turn, _name: None)
             wanted = played(steps, release, timing=timing)
         assert outcome_json(found) == outcome_json(wanted)
-        assert found.moment().state == wanted.moment().state
+        states = [run.moment().state for run in (found, wanted)]
+        assert sorted(states[0].agenda) == sorted(states[1].agenda)
+        assert replace(states[0], agenda=()) == replace(states[1], agenda=())
 
 
 @pytest.mark.parametrize("kind", ["quorum", "stream"])
 def test_the_events_of_an_election_happen_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    happened: list[int] = []
-    step = advance.step
-    monkeypatch.setattr(advance, "step", lambda turn: happened.append(turn.now_us) or step(turn))
-    run = played(declared(*MANY, kind=kind), "4.3")
-    begun = [entry.t_us for entry in run.moment().trace() if entry.event == "queue_declared"]
-    quiet = sum(not any(first <= at <= last for at in happened) for first, last in pairwise(begun))
-    assert quiet >= 3  # an election timer is set in one of three orders, which are drawn
+    happened, step = Counter(), advance.step
+    monkeypatch.setattr(advance, "step", lambda turn: happened.update([turn.step]) or step(turn))
+    played(declared(*MANY, kind=kind), "4.3").moment()
+    assert min(happened.values()) <= 2 < 15 < max(happened.values())
+    assert sum(count > 15 for count in happened.values()) <= 4  # five nodes draw the time of its own election timer

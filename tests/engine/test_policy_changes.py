@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from random import Random
 
+import pytest
+from conftest import LONG
+
+from hawb.engine.queues import policy_changes
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.refused import ScenarioRefused
@@ -80,3 +84,59 @@ def test_the_story_and_the_reason_of_a_loss_say_which_one_decided():
     assert "Operator policy ops now applies to q, besides any policy." in [line.text for line in sentences(found)]
     merged = {"ha-mode": "all", "ha-params": 2, "ha-sync-mode": "manual"}
     assert PoliciesInForce(Chronicle(found)).definition("q", len(found["events"]) - 1) == merged
+
+
+PATTERNS = ["", "^q", "^q1", "q2$", "^q1$|^x", "^s", "^q\\.", "^q3$"]
+DEFINITIONS = [{"ha-mode": "all"}, {"ha-mode": "exactly", "ha-params": 2}, {"message-ttl": 60_000}, {"max-length": 5},
+               {"max-length": 9, "message-ttl": 1}, {"delivery-limit": 2}, {"consumer-timeout": 120_000}]  # fmt: skip
+
+
+def drawn_steps(random: Random, release: str) -> list[dict]:
+    """Steps in which policies change while queues and nodes come and go."""
+    of_release = [one for one in DEFINITIONS if release != "4.0" or "ha-mode" not in one]
+
+    def policy() -> dict:
+        return {"name": random.choice("pqr"), "pattern": random.choice(PATTERNS), "priority": random.choice((0, 0, 1)),
+                "definition": random.choice(of_release)}  # fmt: skip
+
+    def queue() -> str:
+        return random.choice(["q1", "q2", "q3", "x1", "s1", "q.1"])
+
+    draws = [
+        lambda: {"set_policy": policy()}, lambda: {"set_policy": policy()},
+        lambda: {"clear_policy": random.choice("pqr")},
+        lambda: {"set_operator_policy": policy() | {"definition": random.choice(DEFINITIONS[2:4])}},
+        lambda: {"declare": {"queue": queue(), "node": random.choice("abc")}},
+        lambda: {"declare": {"queue": queue(), "node": "a", "arguments": {"x-queue-type": "quorum"}}},
+        lambda: {"delete": {"queue": queue(), "node": "a"}}, lambda: {"publish": {"queue": queue(), "count": 3}},
+        lambda: {"consume": {"consumer": f"c{random.random()}", "queue": queue(), "node": "b"}},
+        lambda: {random.choice(("stop", "kill")): random.choice("abc")}, lambda: {"start": random.choice("abc")},
+        lambda: {"partition": [["a", "b"], ["c"]]}, lambda: {"heal": True}, lambda: {"wait": 90},
+    ]  # fmt: skip
+    begun = [{"declare": {"queue": name, "node": "a"}} for name in ("q1", "q2", "s1")]
+    return begun + [random.choice(draws)() for _ in range(25)]
+
+
+@pytest.mark.parametrize("release", ["3.8", "3.13", "4.0"])
+def test_a_change_of_a_policy_looks_at_each_queue_that_it_concerns(
+    release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(60 if LONG else 6):
+        given = {"scenario": "t", "cluster": {"nodes": ["a", "b", "c"], "version": release},
+                 "steps": drawn_steps(Random(f"{release}{seed}"), release)}  # fmt: skip
+        found = outcome(Run.of(read_scenario(given)))
+        with monkeypatch.context() as patch:
+            patch.setattr(policy_changes, "settled_queues", lambda _turn: {})
+            assert found == outcome(Run.of(read_scenario(given))), given["steps"]
+
+
+def test_a_change_of_a_policy_leaves_other_queues_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+    reconsider = policy_changes.reconsider
+    monkeypatch.setattr(
+        policy_changes, "reconsider", lambda turn, name, kind: looked_at.append(name) or reconsider(turn, name, kind)
+    )
+    declared = [{"declare": {"queue": name, "node": "a"}} for name in ("q1", "q2", "x")]
+    set_for = [{"set_policy": MIRRORS | {"name": name, "pattern": f"^{name}$"}} for name in ("y", "q1", "x")]
+    played(*declared, *set_for)
+    assert looked_at == ["q1", "q2", "x", "q1", "q1", "x"]  # at q1 once more, as its record has changed

@@ -274,7 +274,7 @@ class Turn:
 
     def share_plans(self, side: int, other: int) -> None:
         """Schedule the events of a side's queues for `other` too, which has just split off that side."""
-        for due_us, priority, _, cause, step, planned_on, event in list(self.agenda):
+        for due_us, priority, _, cause, step, planned_on, event in sorted(self.agenda):
             if planned_on == side and place_of(event) is None:
                 self.agenda.add((due_us, priority, self.next_number(), cause, step, other, event))
 

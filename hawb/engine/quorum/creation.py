@@ -29,18 +29,19 @@ from hawb.engine.raft_groups.leadership import hosts, level
 from hawb.raft.member import start
 from hawb.rules import locators, quorum, quorum_declaration
 from hawb.rules import streams as of_streams
+from hawb.rules.quorum_declaration import QuorumSettings
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 
 def create(turn: Turn, operation: Declare) -> None:
     """Declare a queue: find its policy, choose members, start them and elect the first leader."""
     name, kind = operation.queue, type_asked(operation)
-    found, members, leader = placement(turn, operation)
+    found, wanted, members, leader = placement(turn, operation)
     started = [member for member in members if member in turn.running() and turn.linked(leader, member)]
     if not (streams.can_be_declared(turn, operation) if kind == STREAM else
             is_formed(turn, operation, leader, len(started), len(members))):  # fmt: skip
         return
-    enter(turn, operation, found, members, leader)
+    enter(turn, operation, found, wanted, members, leader)
     number = turn.next_number()
     turn.groups[name] = Group(name, number, {member: start(member, tuple(members)) for member in started})
     turn.because = turn.emit(
@@ -52,20 +53,20 @@ def create(turn: Turn, operation: Declare) -> None:
     stand_for_election(turn, turn.groups.own(name), leader)
 
 
-def placement(turn: Turn, operation: Declare) -> tuple[InForce, list[int], int]:
-    """Return the policies in force for a new queue, its members and its first leader."""
+def placement(turn: Turn, operation: Declare) -> tuple[InForce, QuorumSettings, list[int], int]:
+    """Return the policies in force for a new queue, the settings under them, its members and its first leader."""
     kind = type_asked(operation)
     found = in_force(turn, operation.queue, kind, declaring=True)
     wanted = group_settings(turn, found, kind, operation.arguments)
     members = choose_members(turn, kind, wanted.group_size, operation.node)
-    return found, members, choose_leader(turn, kind, wanted.leader_locator, operation.node, members)
+    return found, wanted, members, choose_leader(turn, kind, wanted.leader_locator, operation.node, members)
 
 
 def leave_record(turn: Turn, operation: Declare) -> None:
     """Write the record of a queue whose declaration timed out; its members do not run."""
     name = operation.queue
-    found, members, leader = placement(turn, operation)
-    enter(turn, operation, found, members, leader)
+    found, wanted, members, leader = placement(turn, operation)
+    enter(turn, operation, found, wanted, members, leader)
     started = {member: start(member, tuple(members)) for member in members}
     turn.groups[name] = Group(name, turn.next_number(), started, stopped=bits_of(members))
     turn.emit("queue_down", queue=name, reason="declared_by_half")
@@ -121,7 +122,9 @@ def tell_ignored(turn: Turn, queue: Queue) -> None:
         turn.emit("not_simulated", queue=queue.name, what=[f"argument {key}" for key in left])
 
 
-def enter(turn: Turn, operation: Declare, found: InForce, members: list[int], leader: int) -> None:
+def enter(
+    turn: Turn, operation: Declare, found: InForce, wanted: QuorumSettings, members: list[int], leader: int
+) -> None:
     """Add the record of an empty queue."""
     vhost, _ = split_queue(operation.queue)
     turn.add_queue(
@@ -133,7 +136,8 @@ def enter(turn: Turn, operation: Declare, found: InForce, members: list[int], le
             auto_delete=False,
             owner=None,
             arguments=operation.arguments,
-            **record(turn, found, type_asked(operation), operation.arguments),
+            **found.record(type_asked(operation), operation.arguments),
+            quorum_settings=wanted,
             master=NOWHERE,
             contents=tuple(EMPTY if node in members else None for node in range(len(turn.nodes))),
             up=False,
@@ -158,7 +162,7 @@ def choose_members(turn: Turn, kind: str, wanted: int, client: int) -> list[int]
         return quorum.members(wanted, client, nodes, shuffled)
     if len(turn.queues) >= quorum.MANY_QUEUES:
         return quorum.members(wanted, client, nodes, quorum.others_by_chance(shuffled, turn.running()))
-    counted = Counter(chain.from_iterable(queue.members for queue in turn.queues.values() if queue.type == kind))
+    counted = Counter(chain.from_iterable([queue.members for queue in turn.queues.values() if queue.type == kind]))
     count = [counted[node] for node in range(len(turn.nodes))]
     return quorum.members(wanted, client, nodes, quorum.others_by_load(client, nodes, turn.running(), count))
 
