@@ -59,6 +59,10 @@ class Timing(Part, frozen=True):
     election_s: Seconds = 0.3
 
 
+MOST_NODES = 100
+"""The nodes that a cluster may have, those that join included. Each moment has a record of each link between them."""
+
+
 class PauseIfAllDown(Part, frozen=True):
     """The partition handling that pauses nodes which reach none of the listed ones."""
 
@@ -75,7 +79,10 @@ class Cluster(Part, frozen=True):
     `consumer_timeout` is in milliseconds, as in RabbitMQ; `undefined` switches it off, up to 4.2.
     """
 
-    nodes: Annotated[tuple[Name, ...], Meta(min_length=1, description="a list of node names, not empty")]
+    nodes: Annotated[
+        tuple[Name, ...],
+        Meta(min_length=1, max_length=MOST_NODES, description=f"a list of node names, not empty, at most {MOST_NODES}"),
+    ]
     down: dict[Node, WentDown] = field(default_factory=dict)
     version: Version = "3.8"
     net_ticktime: Period = 60.0
@@ -207,6 +214,8 @@ class Scenario(Part, frozen=True, kw_only=True):
         for name in ("policies", "operator_policies"):
             refuse_twice(name, [f"{policy.vhost}::{policy.name}" for policy in getattr(self, name)])
         refuse_twice("queues", [join_queue(*split_queue(entry.queue)) for entry in self.queues])
+        if (count := len(self.known_nodes)) > MOST_NODES:
+            raise ValueError(f"steps: {count} nodes with those that join; accepted: at most {MOST_NODES} nodes")
 
     @property
     def known_nodes(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import contextlib
 import json
 import math
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,9 +27,14 @@ from yaml.resolver import Resolver
 from hawb.scenario.refused import QUOTE, ScenarioRefused, Where
 
 MAX_BYTES = 64 * 2**20
+MOST_LOCATED = 2 * 2**20
+"""Larger texts are not read again for the line of a refusal."""
 MAX_DEPTH = 40
-MAX_VALUES = 5_000_000
+MAX_VALUES = 1_000_000
+"""The values of a YAML text; a million take about five seconds. JSON has no such limit."""
 MAX_DIGITS = 400
+LONGEST, MOST_SCALARS = 40, 10_000
+"""The longest scalar that is kept once it is read, as most come again, and the number of those kept."""
 ENCODINGS = "text in UTF-8 or UTF-16"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -126,8 +132,10 @@ class Place(NamedTuple):
 def locate(source: str | bytes, path: Where) -> Place | None:
     """Return the place of the value at `path`, or of the innermost map or list around it, as far as it can be read.
 
-    Return None if nothing of it can be read as YAML, which some JSON cannot.
+    Return None if nothing of it can be read as YAML, which some JSON cannot, or if the text is large.
     """
+    if len(source) > MOST_LOCATED:
+        return None
     builder = _Builder(wanted=path)
     with contextlib.suppress(ScenarioRefused):
         builder.build(decode(source))
@@ -204,6 +212,16 @@ class _Builder:
         self._root: Any = None
         self._constructor = SafeConstructor()
         self._resolver = Resolver()
+        self._scalars: dict[tuple[str, tuple[bool, bool]], Any] = {}
+        self._takers: dict[type[yaml.Event], Callable[[Any], None]] = {
+            yaml.ScalarEvent: self._take_scalar,
+            yaml.SequenceStartEvent: self._take_start,
+            yaml.MappingStartEvent: self._take_start,
+            yaml.SequenceEndEvent: self._take_end,
+            yaml.MappingEndEvent: self._take_end,
+            yaml.AliasEvent: self._take_alias,
+            yaml.DocumentStartEvent: self._take_document,
+        }
 
     def build(self, text: str) -> Any:
         """Return the value of the text's one document. Raise ScenarioRefused with its line."""
@@ -221,34 +239,41 @@ class _Builder:
         return self._open[0].value if self._many else self._root
 
     def _take(self, event: yaml.Event) -> None:
-        match event:
-            case yaml.ScalarEvent():
-                self._grow(1)
-                value = self._scalar(event)
-                self._find(event, None if isinstance(value, str) else event.value)
-                self._add(value, event.anchor, 1)
-            case yaml.CollectionStartEvent():
-                if event.tag is not None:
-                    raise self._tag(event.tag)
-                self._find(event)
-                empty: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
-                self._open.append(_Open(empty, event.anchor, self._count))
-                self._grow(1)
-            case yaml.CollectionEndEvent():
-                closed = self._open.pop()
-                self._add(closed.value, closed.anchor, self._count - closed.begun)
-            case yaml.AliasEvent():
-                if event.anchor not in self._anchors:
-                    raise ScenarioRefused("an alias without an anchor before it", self._path(), given=event.anchor)
-                self._find(event)
-                value, count = self._anchors[event.anchor]
-                self._grow(count)
-                self._add(value, None, count)
-            case yaml.DocumentStartEvent():
-                self._documents += 1
-                self._anchors = {}
-                if self._documents > 1 and not self._many:
-                    raise ScenarioRefused("a second document begins", accepted="one document in a file")
+        taker = self._takers.get(type(event))
+        if taker is not None:
+            taker(event)
+
+    def _take_scalar(self, event: yaml.ScalarEvent) -> None:
+        self._grow(1)
+        value = self._scalar(event)
+        self._find(event, None if isinstance(value, str) else event.value)
+        self._add(value, event.anchor, 1)
+
+    def _take_start(self, event: yaml.CollectionStartEvent) -> None:
+        if event.tag is not None:
+            raise self._tag(event.tag)
+        self._find(event)
+        empty: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+        self._open.append(_Open(empty, event.anchor, self._count))
+        self._grow(1)
+
+    def _take_end(self, _event: yaml.CollectionEndEvent) -> None:
+        closed = self._open.pop()
+        self._add(closed.value, closed.anchor, self._count - closed.begun)
+
+    def _take_alias(self, event: yaml.AliasEvent) -> None:
+        if event.anchor not in self._anchors:
+            raise ScenarioRefused("an alias without an anchor before it", self._path(), given=event.anchor)
+        self._find(event)
+        value, count = self._anchors[event.anchor]
+        self._grow(count)
+        self._add(value, None, count)
+
+    def _take_document(self, _event: yaml.DocumentStartEvent) -> None:
+        self._documents += 1
+        self._anchors = {}
+        if self._documents > 1 and not self._many:
+            raise ScenarioRefused("a second document begins", accepted="one document in a file")
 
     def _find(self, event: yaml.Event, letters: str | None = None) -> None:
         """Remember the place of an event, if nothing before it was as near to the wanted path."""
@@ -261,6 +286,17 @@ class _Builder:
 
     def _scalar(self, event: yaml.ScalarEvent) -> Any:
         """Return the value of a scalar: text, unless it is unquoted and reads as a number, a boolean or null."""
+        if event.tag is not None:
+            return self._resolved(event)
+        key = event.value, event.implicit
+        if key not in self._scalars:
+            value = self._resolved(event)
+            if len(event.value) > LONGEST or len(self._scalars) >= MOST_SCALARS:
+                return value
+            self._scalars[key] = value
+        return self._scalars[key]
+
+    def _resolved(self, event: yaml.ScalarEvent) -> Any:
         node = yaml.ScalarNode(None, event.value)
         node.tag = event.tag or self._resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
         if event.tag is not None and event.tag != _TEXT:
@@ -304,7 +340,10 @@ class _Builder:
     def _grow(self, count: int) -> None:
         self._count += count
         if self._count > MAX_VALUES:
-            raise ScenarioRefused("too many values, aliases counted", self._path(), accepted=f"at most {MAX_VALUES}")
+            raise ScenarioRefused(
+                "too many values, aliases counted", self._path()[:3], accepted=f"at most {MAX_VALUES:,} in YAML",
+                hint="write so large a file as JSON",
+            )  # fmt: skip
         if len(self._open) > MAX_DEPTH:
             raise _too_deep(self._path())
 

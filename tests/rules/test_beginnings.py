@@ -20,7 +20,8 @@ def test_every_name_that_a_pattern_is_found_in_has_its_beginning(pattern: str, n
 
 
 def test_beginnings_are_as_long_as_they_can_be():
-    told = {"^q1$": "q1", "^q1.*": "q1", "^q1[0-9]": "q1", r"^orders\.tmp\.": "orders.tmp.", "^ha": "ha", "^ab*": "a", "^a|b": "", "ha": "", "^(ha)": "", r"^\Qa": ""}
+    told = {"^q1$": "q1", "^q1.*": "q1", "^q1[0-9]": "q1"}
+    told |= {r"^orders\.tmp\.": "orders.tmp.", "^ha": "ha", "^ab*": "a", "^a|b": "", "ha": "", "^(ha)": "", r"^\Qa": ""}
     assert {pattern: beginning(pattern) for pattern in told} == told
 
 
