@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -142,7 +143,7 @@ def read(file: Path) -> Scenario:
     Raise ScenarioRefused, which names the file and, if it contains something else that hawb knows, the command for it.
     """
     try:
-        return load(file, "standard input" if str(file) == STDIN else None)
+        return load(file, "standard input" if str(file) == STDIN else None, limited=True)
     except ScenarioRefused as refused:
         from hawb.cli.other_files import instead
 
@@ -193,7 +194,7 @@ def tell_notes(notes: Sequence[str]) -> None:
 def play(file: Path) -> tuple[Scenario, Run]:
     """Return the scenario of a file and its run. Raise ScenarioRefused, which names the file."""
     scenario = read(file)
-    return scenario, refused_in(file, Run.of, scenario)
+    return scenario, refused_in(file, partial(Run.of, limited=True), scenario)
 
 
 def refused_in(file: str | Path, work: Callable[..., Done], *arguments: object) -> Done:

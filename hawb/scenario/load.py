@@ -26,6 +26,7 @@ from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes, Verb
 from hawb.scenario.kinds import Kind, fields_of, kind_of
 from hawb.scenario.near import did_you_mean
 from hawb.scenario.refused import LONGEST, NOTHING, QUOTE, ScenarioRefused, Where, render
+from hawb.scenario.size import check_size
 from hawb.scenario.verbs import VERBS
 
 __all__ = ["Reader", "ScenarioRefused", "load", "load_known", "read_file", "read_scenario", "read_step"]
@@ -36,12 +37,19 @@ KnownDifferences = Annotated[
 ]
 
 
-def load(source: Path | str | bytes, file: str | None = None) -> Scenario:
+def load(source: Path | str | bytes, file: str | None = None, *, limited: bool = False) -> Scenario:
     """Return the scenario of a file (a `Path`) or of a text (`str`, `bytes`); `file` is its name in messages.
 
-    Raise ScenarioRefused, and nothing else, for whatever the contract refuses before anything runs.
+    `limited` is True for the files of commands (`hawb.scenario.size`). Raise ScenarioRefused, and nothing else, for
+    whatever the contract refuses before anything runs.
     """
-    return read_file(source, file, read_scenario)
+
+    def read(given: Any) -> Scenario:
+        if limited:
+            check_size(given)
+        return read_scenario(given)
+
+    return read_file(source, file, read)
 
 
 def load_known(file: Path) -> dict[str, Uncompared]:

@@ -20,7 +20,7 @@ from hawb.engine.clients.steady.closing import close_with_nodes
 from hawb.engine.core.agenda import only_timers
 from hawb.engine.core.moment import Moment
 from hawb.engine.core.settings import Settings
-from hawb.engine.core.turn import Turn
+from hawb.engine.core.turn import TooMuch, Turn
 from hawb.rules.patterns import Budget, TooSlow
 from hawb.scenario import beginning, unsupported
 from hawb.scenario.actions import ACTIONS
@@ -28,6 +28,7 @@ from hawb.scenario.beginning import MICROSECONDS, microseconds
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.load import read_step
 from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.size import MOST_EVENTS, WHAT_TO_DO
 from hawb.scenario.verbs import Expect, Wait
 
 
@@ -38,7 +39,8 @@ class Run:
     refuses.
     """
 
-    def __init__(self, scenario: Scenario):
+    def __init__(self, scenario: Scenario, *, limited: bool = False):
+        self._most_events = MOST_EVENTS if limited else None
         self._beginning = replace(scenario, steps=())
         self.settings = beginning.settings_of(scenario)
         self._steps: list[Step] = []
@@ -49,9 +51,12 @@ class Run:
         self._stages: list[_Stage] = [self._stage(first)]
 
     @classmethod
-    def of(cls, scenario: Scenario) -> Run:
-        """Return the scenario, played to its end."""
-        run = cls(scenario)
+    def of(cls, scenario: Scenario, *, limited: bool = False) -> Run:
+        """Return the scenario, played to its end.
+
+        With `limited`, raise ScenarioRefused once more happens than a command plays (`hawb.scenario.size`).
+        """
+        run = cls(scenario, limited=limited)
         for step in scenario.steps:
             run.apply(step)
         return run
@@ -99,7 +104,8 @@ class Run:
     def copy(self) -> Run:
         """Return a run that goes on from here by itself."""
         other = object.__new__(Run)
-        other.__dict__ = self.__dict__ | {"_steps": list(self._steps), "_stages": list(self._stages)}
+        own = {"_steps": list(self._steps), "_stages": list(self._stages), "_most_events": None}
+        other.__dict__ = self.__dict__ | own
         return other
 
     def rewound(self, steps: int) -> Run:
@@ -145,13 +151,18 @@ class Run:
         return self._turn_at(time_s, len(self._steps)).finish()
 
     def _stage(self, reached: Moment) -> _Stage:
-        return _Stage(self.settings, reached, self._budget, self._courses)
+        return _Stage(self.settings, reached, self._budget, self._courses, self._most_events)
+
+    def _turn(self, moment: Moment, step: int) -> Turn:
+        turn = Turn(self.settings, moment, step)
+        turn.most_events = self._most_events
+        return turn
 
     def _turn_at(self, time_s: float | None, index: int) -> Turn:
         stage = self._stages[index]
         if time_s is None:
-            return Turn(self.settings, stage.settled, index)
-        turn = Turn(self.settings, stage.reached, index)
+            return self._turn(stage.settled, index)
+        turn = self._turn(stage.reached, index)
         with _refusing(self._budget):
             advance.before(turn, microseconds(time_s))
         turn.look_from_outside()
@@ -160,22 +171,38 @@ class Run:
 
 @contextmanager
 def _refusing(budget: Budget, step: int | None = None) -> Iterator[None]:
-    """Take the steps of searches for patterns from a budget; raise ScenarioRefused once it is spent."""
+    """Take the steps of searches for patterns from a budget; raise ScenarioRefused once it is spent.
+
+    Raise it too where more happens than the run may schedule.
+    """
+    path = () if step is None else ("steps", step)
     try:
         with budget.in_force():
             yield
     except TooSlow as slow:
-        path = () if step is None else ("steps", step)
         raise ScenarioRefused(slow.problem, path, given=slow.pattern, accepted=slow.accepted) from None
+    except TooMuch as much:
+        raise ScenarioRefused(
+            "too much happens for a command", path, given=f"more than {much.most:,} events",
+            accepted=f"at most {much.most:,} scheduled events", hint=WHAT_TO_DO,
+        ) from None  # fmt: skip
 
 
 class _Stage:
     """The result of a step: as it was before any reaction, and settled."""
 
-    def __init__(self, settings: Settings, reached: Moment, budget: Budget, courses: first_elections.Courses):
+    def __init__(
+        self,
+        settings: Settings,
+        reached: Moment,
+        budget: Budget,
+        courses: first_elections.Courses,
+        most_events: int | None,
+    ):
         self._settings = settings
         self._budget = budget
         self._courses = courses
+        self._most_events = most_events
         self.reached = reached
 
     @cached_property
@@ -184,6 +211,7 @@ class _Stage:
         if only_timers(self.reached.state.agenda):
             return self.reached
         turn = Turn(self._settings, self.reached, 0)
+        turn.most_events = self._most_events
         with _refusing(self._budget):
             first_elections.settle(turn, self._courses)
         return turn.finish()

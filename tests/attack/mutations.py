@@ -39,6 +39,8 @@ MOST = 200_000
 """Bytes of a changed input: what is larger is cut."""
 LARGE = (300_000, 1_000_000)
 """Bytes to which an input is enlarged, from and to before."""
+HUGE = (1_000_000, 10_000_000)
+"""Bytes to which one of ten such inputs is enlarged."""
 NAMING = ("name", "queue", "destination", "consumer", "publisher")
 
 Tree = Any
@@ -58,7 +60,7 @@ def changed(random: Random, name: str, content: bytes, other: bytes) -> bytes:
 
 def enlarged(random: Random, name: str, content: bytes) -> bytes:
     """Return an input that is many times as large: a list of it is repeated with other names, or else all of it."""
-    most = random.randrange(*LARGE)
+    most = random.randrange(*(HUGE if random.random() < 0.1 else LARGE))
     document = _document(name, content)
     lists = [inside[at] for inside, at in _places([document]) if isinstance(inside[at], list) and inside[at]]
     if lists and random.random() < 0.8:

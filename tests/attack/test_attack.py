@@ -10,13 +10,14 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import attack
 import player
 import pytest
 from click import command, echo
 from conftest import LONG
-from mutations import LARGE
+from mutations import HUGE, LARGE, enlarged
 from tries import COMMANDS, STDIN, Try, as_seeded, drawn
 
 from hawb.cli.files import Refusing
@@ -130,10 +131,15 @@ def test_a_number_is_always_the_same_try() -> None:
 def test_some_inputs_are_large_and_each_file_that_an_option_names_is_given() -> None:
     tries = [drawn(number, b"{}") for number in range(600)]
     sizes = [sum(map(len, one.files.values())) for one in tries]
-    assert 0 < sum(size > LARGE[0] / 2 for size in sizes) < len(tries) / 20 and max(sizes) < 2 * LARGE[1]
+    assert 0 < sum(size > LARGE[0] / 2 for size in sizes) < len(tries) / 20 and max(sizes) < 2 * HUGE[1]
     for name, option in (("after.json", "--after"), ("numbers.yaml", "--numbers")):
         asked = [one for one in tries if name in one.words]
         assert asked and all(option in one.words and name in one.files for one in asked)
+
+
+def test_one_of_ten_large_inputs_has_up_to_10_mb() -> None:
+    sizes = [len(enlarged(Random(seed), "a.log", b"a\n")) for seed in range(100)]
+    assert 0 < sum(size > HUGE[0] for size in sizes) < 25 and max(sizes) < HUGE[1]
 
 
 def test_a_find_is_made_smaller_and_kept(tmp_path: Path) -> None:

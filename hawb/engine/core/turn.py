@@ -62,11 +62,20 @@ def of_focus(name: str, doc: str) -> property:
     return property(attrgetter(f"focus.{name}"), write_to, doc=doc)
 
 
+class TooMuch(Exception):  # noqa: N818 - it reads as what happened
+    """More events are scheduled than a turn may: `most`."""
+
+    def __init__(self, most: int):
+        super().__init__(f"more than {most} events")
+        self.most = most
+
+
 class Turn:
     """A moment that is being continued: rules change it, `finish` returns the next moment.
 
     `focus` is the current side of the partition: the one whose queues and policies the turn reads and writes. `because`
-    is the number of the trace entry that causes what happens now. Without `traced` no trace is written.
+    is the number of the trace entry that causes what happens now. Without `traced` no trace is written. `most_events`
+    is how many events the cluster may have scheduled since its beginning; None for any number.
     """
 
     def __init__(self, settings: Settings, moment: Moment, step: int, *, traced: bool = True):
@@ -96,6 +105,7 @@ class Turn:
         self.numbers: dict[str, int] = opened(state.numbers)
         self.agenda = agenda.opened(state.agenda)
         self.counter = state.counter
+        self.most_events: int | None = None
         self.ledger: dict[str, Account] = opened(moment.ledger)
         self.losses: list[Loss] = list(moment.losses)
         self.refusals: list[Refusal] = []
@@ -261,8 +271,11 @@ class Turn:
         """Take the next event off the agenda, advance time to it and make its side current.
 
         The side of an event is its node's, or for an event without a node the side that scheduled it. Return None for
-        an event of a queue whose side is gone. Events about links or the whole cluster happen nevertheless.
+        an event of a queue whose side is gone. Events about links or the whole cluster happen nevertheless. Raise
+        TooMuch if more events have been scheduled than may be.
         """
+        if self.most_events is not None and self.counter > self.most_events:
+            raise TooMuch(self.most_events)
         due_us, _, _, self.because, self.step, side, event = self.agenda.take()
         self.now_us = max(self.now_us, due_us)
         node = place_of(event)

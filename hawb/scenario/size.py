@@ -1,0 +1,28 @@
+"""Limits on scenarios that commands play, so that they answer within about 20 seconds whatever a file holds.
+
+Python has no such limits: `hawb.Cluster.load`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hawb.scenario.refused import ScenarioRefused
+
+MOST = {"steps": 10_000, "policies": 10_000, "operator_policies": 10_000}
+"""The most entries of each list of a scenario."""
+MOST_EVENTS = 300_000
+"""The most events that a run schedules. A thousand of them take 20 to 60 milliseconds."""
+WHAT_TO_DO = "take a part of the file, or use Python, which has no such limit: `hawb.Cluster.load(FILE)`"
+
+
+def check_size(given: Any) -> None:
+    """Refuse plain values of a scenario with too many entries in a list. Raise ScenarioRefused."""
+    for key, most in MOST.items():
+        found = given.get(key) if isinstance(given, dict) else None
+        if isinstance(found, list) and len(found) > most:
+            words = key.replace("_", " ")
+            raise ScenarioRefused(
+                f"too many {words} for a command", (key,), given=len(found), accepted=f"at most {most:,} {words}",
+                hint=WHAT_TO_DO,
+            )  # fmt: skip
