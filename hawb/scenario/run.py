@@ -151,7 +151,8 @@ class Run:
         return self._turn_at(time_s, len(self._steps)).finish()
 
     def _stage(self, reached: Moment) -> _Stage:
-        return _Stage(self.settings, reached, self._budget, self._courses, self._most_events)
+        step = len(self._steps) - 1 if self._steps else None
+        return _Stage(self.settings, reached, self._budget, self._courses, self._most_events, step)
 
     def _turn(self, moment: Moment, step: int) -> Turn:
         turn = Turn(self.settings, moment, step)
@@ -183,8 +184,8 @@ def _refusing(budget: Budget, step: int | None = None) -> Iterator[None]:
         raise ScenarioRefused(slow.problem, path, given=slow.pattern, accepted=slow.accepted) from None
     except TooMuch as much:
         raise ScenarioRefused(
-            "too much happens for a command", path, given=f"more than {much.most:,} events",
-            accepted=f"at most {much.most:,} scheduled events", hint=WHAT_TO_DO,
+            "too many events are scheduled for a command", path, given=much.count,
+            accepted=f"at most {much.most:,} events", hint=WHAT_TO_DO,
         ) from None  # fmt: skip
 
 
@@ -198,11 +199,13 @@ class _Stage:
         budget: Budget,
         courses: first_elections.Courses,
         most_events: int | None,
+        step: int | None,
     ):
         self._settings = settings
         self._budget = budget
         self._courses = courses
         self._most_events = most_events
+        self._step = step
         self.reached = reached
 
     @cached_property
@@ -212,6 +215,6 @@ class _Stage:
             return self.reached
         turn = Turn(self._settings, self.reached, 0)
         turn.most_events = self._most_events
-        with _refusing(self._budget):
+        with _refusing(self._budget, self._step):
             first_elections.settle(turn, self._courses)
         return turn.finish()

@@ -63,11 +63,11 @@ def of_focus(name: str, doc: str) -> property:
 
 
 class TooMuch(Exception):  # noqa: N818 - it reads as what happened
-    """More events are scheduled than a turn may: `most`."""
+    """More events are scheduled than may be: `count` instead of at most `most`."""
 
-    def __init__(self, most: int):
-        super().__init__(f"more than {most} events")
-        self.most = most
+    def __init__(self, count: int, most: int):
+        super().__init__(f"{count} events, of which at most {most} may be")
+        self.count, self.most = count, most
 
 
 class Turn:
@@ -275,7 +275,7 @@ class Turn:
         TooMuch if more events have been scheduled than may be.
         """
         if self.most_events is not None and self.counter > self.most_events:
-            raise TooMuch(self.most_events)
+            raise TooMuch(self.counter, self.most_events)
         due_us, _, _, self.because, self.step, side, event = self.agenda.take()
         self.now_us = max(self.now_us, due_us)
         node = place_of(event)

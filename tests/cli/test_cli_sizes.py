@@ -1,0 +1,76 @@
+"""A command refuses a scenario that would take it more than 20 seconds, and Python plays it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hawb import Cluster
+from hawb.cli import main
+from hawb.scenario import run, size, text
+from hawb.scenario.document import MOST_NODES
+
+PYTHON = "  hint: take a part of the file, or use Python, which has no such limit: `hawb.Cluster.load(FILE)`"
+QUORUM = {"node": "a", "arguments": {"x-queue-type": "quorum"}}
+
+
+def story(**more: object) -> str:
+    return json.dumps({"scenario": "a", "cluster": {"nodes": ["a", "b", "c"], "version": "4.3"}} | more)
+
+
+def refused(content: str, command: str = "run") -> list[str]:
+    found = CliRunner().invoke(main, [command, "-"], input=content)
+    assert (found.exit_code, found.stdout) == (2, "")
+    return found.stderr.splitlines()
+
+
+@pytest.mark.parametrize("command", ["run", "check", "explore"])
+def test_a_command_takes_so_many_steps(command: str) -> None:
+    steps = [{"wait": 0}] * (size.MOST["steps"] + 1)
+    assert refused(story(steps=steps), command) == [
+        "standard input, line 1: steps: too many steps for a command", "  given: 10001",
+        "  accepted: at most 10,000 steps", PYTHON,
+    ]  # fmt: skip
+
+
+def test_a_command_takes_so_many_events(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(run, "MOST_EVENTS", 100)
+    content = story(steps=[{"declare": {"queue": f"q{number}"} | QUORUM} for number in range(10)])
+    assert refused(content) == [
+        "-: steps[4] (the 5th step): too many events are scheduled for a command", "  given: 110",
+        "  accepted: at most 100 events", PYTHON,
+    ]  # fmt: skip
+    (tmp_path / "story.json").write_text(content)
+    assert len(Cluster.load(tmp_path / "story.json").queues) == 10
+    standing = [{"queue": f"q{number}", "type": "quorum"} for number in range(9)]
+    assert refused(story(queues=standing))[0] == "-: too many events are scheduled for a command"
+
+
+def test_a_cluster_has_so_many_nodes() -> None:
+    names = [f"n{number}" for number in range(MOST_NODES + 1)]
+    assert refused(story(cluster={"nodes": names, "version": "4.3"}))[-1] == (
+        "  accepted: a list of node names, not empty, at most 100"
+    )
+    joining = [{"join": name} for name in names]
+    assert refused(story(steps=joining)) == [
+        "standard input: steps: 104 nodes with those that join; accepted: at most 100 nodes"
+    ]
+
+
+def test_yaml_has_so_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "MAX_VALUES", 100)
+    assert refused(f"scenario: a\nsteps: [{'1, ' * 100}]") == [
+        "standard input, line 2: steps[95] (the 96th step): too many values, aliases counted",
+        "  accepted: at most 100 in YAML",
+        "  hint: write so large a file as JSON",
+    ]  # fmt: skip
+
+
+def test_the_line_of_a_refusal_is_not_sought_in_a_large_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = story(seed=-1)
+    assert refused(wrong)[0] == "standard input, line 1: seed: not accepted"
+    monkeypatch.setattr(text, "MOST_LOCATED", 10)
+    assert refused(wrong)[0] == "standard input: seed: not accepted"
