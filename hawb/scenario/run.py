@@ -59,6 +59,8 @@ class Run:
         run = cls(scenario, limited=limited)
         for step in scenario.steps:
             run.apply(step)
+        if limited:
+            run.moment()  # refuses the scenario here, where its file is known
         return run
 
     @property
