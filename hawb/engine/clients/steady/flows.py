@@ -22,6 +22,8 @@ its mailbox, messages and answers wait there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hawb.engine.classic.mailbox import is_busy
 from hawb.engine.clients import consuming, publishing, settling
 from hawb.engine.clients.client_state import Consumer
@@ -33,10 +35,11 @@ from hawb.engine.clients.steady.publishing import leave
 from hawb.engine.core import runs
 from hawb.engine.core.operations import Settle
 from hawb.engine.core.runs import EMPTY, Runs
-from hawb.engine.core.state import State
+from hawb.engine.core.state import State, WaitingOperation
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import expiry
 from hawb.engine.quorum import requests
+from hawb.engine.raft_groups.group import Proposal
 
 
 def flow(turn: Turn, until_us: int) -> None:
@@ -162,12 +165,22 @@ def answer_later(turn: Turn, name: str, consumer_name: str, ticks: int) -> None:
     answer(turn, consumer, unheard)
     queue, consumer = turn.queues[name], turn.consumers[consumer_name]
     decided = requests.is_decided(turn, name)
-    operations = [one.operation for one in (turn.groups[name].waiting if decided else queue.waiting)]
-    answers = (one for one in operations if isinstance(one, Settle))
-    waiting = [one.count for one in answers if one.consumer == consumer_name]
     has = runs.size(consumer.in_sequence) + (runs.size(consumer.stale) if counts else 0)
-    count = 0 if None in waiting else min(ticks - unheard, has - sum(waiting))
+    waiting = turn.groups[name].waiting if decided else queue.waiting
+    count = min(ticks - unheard, unanswered(waiting, consumer_name, has))
     if count > 0 and decided:
         requests.put(turn, name, answers_of(consumer, count), consumer.node)
     elif count > 0:
         wait_in_mailbox(turn, queue, answers_of(consumer, count))
+
+
+def unanswered(waiting: Iterable[Proposal | WaitingOperation], consumer: str, has: int) -> int:
+    """Return for how many of the `has` messages of a consumer no answer waits."""
+    left = has
+    for one in waiting if left > 0 else ():
+        operation = one.operation
+        if isinstance(operation, Settle) and operation.consumer == consumer:
+            left = 0 if operation.count is None else left - operation.count
+            if left <= 0:  # far more operations may wait
+                return 0
+    return left
