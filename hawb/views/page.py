@@ -55,7 +55,8 @@ def document(title: str, parts: Iterable[str], chosen: str = "") -> str:
     sized = '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head = f'<meta charset="utf-8">{forbids}{sized}<title>{title}</title><style>{stylesheet()}{chosen}</style>'
     tag = LANGUAGES[in_force()].tag
-    return f'<!DOCTYPE html>\n<html lang="{tag}"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
+    begun = f'<!DOCTYPE html>\n<html lang="{tag}"><head>{head}</head><body>'
+    return "".join([begun, *parts, "</body></html>\n"])  # once: a page may have many megabytes
 
 
 def report_page(
@@ -80,7 +81,7 @@ def report_page(
     ]
     top = f'<header><h1>{html(report.question)}</h1>{verdict(report.verdict)}<p class="about">{about}</p></header>'
     title = f"{html(report.question)} {style.ANSWERS[report.verdict.answer].label}"
-    return document(title, [top, f"<main>{''.join(main)}</main>"], rules)
+    return document(title, [top, "<main>", *main, "</main>"], rules)
 
 
 def verdict(answer: Verdict) -> str:
