@@ -25,6 +25,7 @@ from hawb.scenario.load import load
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 from hawb.scenario.saving import Kind, Outputs
+from hawb.scenario.size import are_limited
 from hawb.views.formatting import one_line, shown
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def read(file: Path) -> Scenario:
     Raise ScenarioRefused, which names the file and, if it contains something else that hawb knows, the command for it.
     """
     try:
-        return load(file, "standard input" if str(file) == STDIN else None, limited=True)
+        return load(file, "standard input" if str(file) == STDIN else None, limited=are_limited())
     except ScenarioRefused as refused:
         from hawb.cli.other_files import instead
 
@@ -194,7 +195,7 @@ def tell_notes(notes: Sequence[str]) -> None:
 def play(file: Path) -> tuple[Scenario, Run]:
     """Return the scenario of a file and its run. Raise ScenarioRefused, which names the file."""
     scenario = read(file)
-    return scenario, refused_in(file, partial(Run.of, limited=True), scenario)
+    return scenario, refused_in(file, partial(Run.of, limited=are_limited()), scenario)
 
 
 def refused_in(file: str | Path, work: Callable[..., Done], *arguments: object) -> Done:

@@ -1,10 +1,11 @@
 """Limits on scenarios that commands play, so that they answer within about 20 seconds whatever a file holds.
 
-Python has no such limits: `hawb.Cluster.load`.
+`HAWB_LARGE=1` in the environment switches them off. Python has none: `hawb.Cluster.load`.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from hawb.scenario.refused import ScenarioRefused
@@ -13,7 +14,13 @@ MOST = {"steps": 10_000, "policies": 10_000, "operator_policies": 10_000}
 """The most entries of each list of a scenario."""
 MOST_EVENTS = 300_000
 """The most events that a run schedules. A thousand of them take 20 to 60 milliseconds."""
-WHAT_TO_DO = "take a part of the file, or use Python, which has no such limit: `hawb.Cluster.load(FILE)`"
+VARIABLE = "HAWB_LARGE"
+WHAT_TO_DO = f"take a part of the file, or set {VARIABLE}=1 in the environment: then all of it is played"
+
+
+def are_limited() -> bool:
+    """Return True unless the environment switches the limits off."""
+    return os.environ.get(VARIABLE) != "1"
 
 
 def check_size(given: Any) -> None:
