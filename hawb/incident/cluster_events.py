@@ -212,7 +212,7 @@ def _said(story: _Story) -> Iterator[ClusterEvent]:
             continue
         kind, field = SAID[event.kind]
         found = ClusterEvent(
-            kind=kind, at_us=at_us, node=getattr(event, field) if field else None, nodes=event.nodes,
+            kind=kind, at_us=at_us, node=_node_of(event, field), nodes=event.nodes,
             queue=queue_of(event), name=event.vhost if kind.startswith("vhost_") else event.name, reason=event.reason,
             term=event.term, count=event.count, events=(event,),
         )  # fmt: skip
@@ -227,13 +227,20 @@ def _said(story: _Story) -> Iterator[ClusterEvent]:
     yield from open_.values()
 
 
+def _node_of(event: Event, field: str) -> str | None:
+    """Return the node concerned; the alarm of file descriptors names none, and is the writer's own."""
+    if event.kind in ("alarm_set", "alarm_cleared") and event.name == "file descriptor":
+        return event.node
+    return getattr(event, field) if field else None
+
+
 def _says_nothing(event: Event) -> bool:
     """Return True if a message only reports the beginning of something, or names no node or queue."""
     match event.kind:
         case "node_waiting":
             return event.count in (None, TRIES)
         case "alarm_cleared":
-            return event.peer is None
+            return event.peer is None and event.name != "file descriptor"
         case "messages_dropped":
             return not event.count
         case "leader_stepped_down" | "member_removing":

@@ -31,6 +31,7 @@ KINDS: Mapping[str, str] = {
     "formed_alone": "the node found no other node to cluster with, and began a cluster of its own",
     "cookie_refused": "the node and `peer` have different Erlang cookies, and `peer` was refused",
     "application_ended": "the Erlang application `name` ended by itself, for `reason`",
+    "discovery_failed": "peer discovery did not work, for `reason`",
     "boot_disagreed": "as it booted, `peer` did not have it for a member of the cluster",
     "disk_empty": "the node boots on an empty database: it is new, or has lost its disk",
     "node_up": "Erlang on the node has a connection to `peer`",
@@ -130,6 +131,10 @@ KINDS: Mapping[str, str] = {
     "operation_timed_out": "what a client asked for was not done in time, for `reason`",
     "process_crashed": "an Erlang process (`name`, and of `queue`, where they are told) has crashed, for `reason`",
     "child_ended": "a supervisor (`name`) reports that a process below it has ended, for `reason`",
+    "operation_failed": "what a client asked for failed inside RabbitMQ (541), for `reason`",
+    "vhost_down": "a client was refused `vhost`, whose processes do not run on the node",
+    "flag_not_enabled": "the feature flag `name` could not be enabled, for `reason`, or while `nodes` do not run",
+    "erlang_ended": "the Erlang machine ended by itself, for `reason`",
     "noted": "RabbitMQ or Erlang notes, at a level that is too high, what needs no answer: it is no event",
 }
 """Every kind of event and what it means."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from hawb.engine.core.naming import join_queue
 from hawb.incident import causes
 from hawb.incident.cluster_event import TOGETHER_US, ClusterEvent
 from hawb.incident.events import Event, queue_of
@@ -22,12 +23,15 @@ FAULTS = (
     "process_crashed", "child_ended", "data_corrupt", "stream_failed", "stream_reader_ended", "coordinator_failed",
     "application_ended", "queue_unavailable", "operation_timed_out", "consumer_timed_out", "cookie_refused",
     "member_not_started", "group_not_formed", "boot_error",
+    "discovery_failed", "operation_failed", "vhost_down", "flag_not_enabled", "erlang_ended", "queue_refused",
+    "formed_alone",
 )  # fmt: skip
 """Kinds of events that report a fault by themselves."""
 BROKEN = (
-    "boot_failed", "boot_error", "clusters_apart", "data_corrupt", "vhost_failed", "store_crashed", "application_ended",
-    "queue_crashed", "coordinator_failed", "stream_failed", "member_not_started", "group_not_formed", "cookie_refused",
-    "queue_unavailable", "operation_timed_out", "consumer_timed_out", "process_crashed",
+    "boot_failed", "boot_error", "clusters_apart", "data_corrupt", "disk_full", "files_exhausted", "erlang_ended",
+    "vhost_failed", "store_crashed", "application_ended", "queue_crashed", "coordinator_failed", "stream_failed",
+    "member_not_started", "group_not_formed", "cookie_refused", "vhost_down", "queue_unavailable", "operation_failed",
+    "operation_timed_out", "consumer_timed_out", "discovery_failed", "flag_not_enabled", "process_crashed",
 )  # fmt: skip
 """Kinds of events that are faults of RabbitMQ, worst first."""
 WHY_BOOTS_FAIL = ("boot_failed", "boot_error", "boot_disagreed", "process_crashed")
@@ -41,8 +45,10 @@ PROCESSES = (
 )  # fmt: skip
 """Parts of the names of processes or supervisors, and the kind of their crashes."""
 CRASHES = frozenset({"data_corrupt", "store_crashed", "coordinator_failed", "queue_crashed", "process_crashed",
-                     "stream_failed"})  # fmt: skip
+                     "stream_failed", "disk_full", "files_exhausted"})  # fmt: skip
 """Faults of processes, of which there are several reports."""
+LACKING = {causes.DISK: "disk_full", causes.OPEN_FILES: "files_exhausted"}
+"""Kinds of crashes for which the cause says more than the process."""
 ON_PURPOSE = ("normal", "shutdown", "killed", "noproc", "noconnection", "stopped", "nodedown", "{shutdown")
 """Exit reasons of processes that something else ended: their node, their leader, an operator."""
 
@@ -115,10 +121,10 @@ def faults(logged: Iterable[Timed], restarted: Sequence[Timed], failed: Sequence
 
 def _fault(at_us: int, event: Event) -> ClusterEvent | None:
     """Return the fault in one message; None if the message only reports a consequence."""
-    kind, node, name, count = event.kind, event.node, event.name, None
+    kind, node, name, count, queue = event.kind, event.node, event.name, None, queue_of(event)
     if kind in ("stream_reader_ended", "child_ended", "application_ended") and _on_purpose(event.reason):
         return None
-    if kind == "boot_error" and event.level not in SEVERE:
+    if kind in ("boot_error", "formed_alone") and event.level not in SEVERE:
         return None
     if kind == "stream_reader_ended":
         kind = "stream_failed"
@@ -128,9 +134,15 @@ def _fault(at_us: int, event: Event) -> ClusterEvent | None:
         kind = _crash(event)
     elif kind in ("cookie_refused", "queue_unavailable"):
         name = event.peer
-    elif kind == "operation_timed_out":
+    elif kind in ("operation_timed_out", "operation_failed"):
         name, count = None, 1
-    return ClusterEvent(kind=kind, at_us=at_us, node=node, queue=queue_of(event), name=name, reason=event.reason,
+    elif kind == "vhost_down":
+        name = event.vhost
+    elif kind == "queue_refused":
+        kind, name, queue = "queue_unavailable", None, join_queue(event.vhost or "/", event.name or "")
+    elif kind == "formed_alone":
+        kind = "discovery_failed"
+    return ClusterEvent(kind=kind, at_us=at_us, node=node, queue=queue, name=name, reason=event.reason,
                      nodes=event.nodes, count=count, events=(event,))  # fmt: skip
 
 
@@ -142,6 +154,8 @@ def _crash(event: Event) -> str:
     """Return the kind of a process crash, by its reason, its queue or its name."""
     if event.reason in causes.MARKS and causes.MARKS[event.reason] == causes.DAMAGE:
         return "data_corrupt"
+    if (lacks := LACKING.get(causes.MARKS.get(event.reason or "", ""))) is not None:
+        return lacks
     if event.queue:
         return "queue_crashed"
     named = event.name or ""
@@ -152,7 +166,7 @@ def _crash(event: Event) -> str:
 
 
 def _is_of_a_boot(one: ClusterEvent, failed: Sequence[NodeRun]) -> bool:
-    return one.kind in CRASHES | {"application_ended", "boot_error"} and any(
+    return one.kind in CRASHES | {"application_ended", "boot_error", "erlang_ended"} and any(
         run.node == one.node and run.from_us - AROUND_US <= one.at_us <= (run.until_us or 0) + TOGETHER_US
         for run in failed
     )
@@ -182,7 +196,8 @@ def _is_one(one: ClusterEvent, other: ClusterEvent) -> bool:
 
 def _both(one: ClusterEvent, other: ClusterEvent) -> ClusterEvent:
     """Return two messages about one fault as one, of the more severe kind and with the facts of both."""
-    kinds = ("data_corrupt", "store_crashed", "coordinator_failed", "stream_failed", "queue_crashed")
+    kinds = ("data_corrupt", "disk_full", "files_exhausted", "store_crashed", "coordinator_failed", "stream_failed",
+             "queue_crashed")  # fmt: skip
     kind = next((kind for kind in kinds if kind in (one.kind, other.kind)), one.kind)
     ordered = [each for each in (one, other) if each.kind == kind] + [one, other]
     return replace(

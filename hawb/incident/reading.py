@@ -46,6 +46,11 @@ SEVERE = frozenset({"error", "critical", "alert", "emergency", "crash", "supervi
 MOST_UNREAD = 20
 """Number of severe unmatched messages that are kept per file; all are counted."""
 BOOT_FAILED = "BOOT FAILED"
+BARE_LINES = re.compile(
+    r"\n(?=BOOT FAILED|\w+_alloc: Cannot |\{?\"?(?:Kernel pid terminated|init terminating in do_boot)"
+    r"|Runtime terminating during boot|Crash dump is being written to)"
+)
+"""What a broker or its Erlang machine prints without a head (`rabbit_prelaunch_errors`, `erts:erl_exit`)."""
 DURING_STARTUP = re.compile(r"(?:Error|Exception) during startup:\s*(\S.*)", re.DOTALL)
 """The reason for a failed boot, an Erlang term that may span many lines (`rabbit_prelaunch_errors`)."""
 FAILING_US, FAILING_LINES = 2_000_000, 60
@@ -54,7 +59,8 @@ NOTED = "noted"
 """Kind of messages that are recognised and produce no event."""
 OF_BOOTS = frozenset({"boot_failed", "boot_error"})
 OF_CRASHES = frozenset({"process_crashed", "child_ended"})
-ASKED = frozenset({"connection_failed", "channel_failed"})
+ASKED = frozenset({"connection_failed", "channel_failed", "operation_failed"})
+WITH_A_CAUSE = frozenset({"erlang_ended", "discovery_failed", "application_ended", "flag_not_enabled"})
 RAISED = re.compile(r"(?:error|exit|throw):\s*")
 """Exception classes of a process crash."""
 BROKEN_OFF = (EOFError, zlib.error, lzma.LZMAError)
@@ -217,7 +223,7 @@ def _take(entry: Entry, reading: FileReading, writers: _Writers, clients: bool) 
     reading.messages += 1
     reading.own += entry.own
     message = entry.text.lstrip(", \n\r\t")
-    if (place := message.find(f"\n{BOOT_FAILED}")) > 0:
+    if (bare := BARE_LINES.search(message)) and (place := bare.start()) > 0:
         _take_message(entry, message[:place], reading, writers, clients)
         above = entry.text.removesuffix(message[place:]).count("\n")
         entry, message = replace(entry, line=entry.line + above + 1), message[place + 1 :]
@@ -287,6 +293,8 @@ def _with_cause(kind: str, fields: dict[str, Any], message: str) -> tuple[str, d
         term = DURING_STARTUP.search(message[:CLIPPED])
         reason = mark or (term and term[1])
         return kind, fields | ({"reason": reason} if reason else {})
+    if kind in WITH_A_CAUSE and (mark := causes.cause(message)):
+        return kind, fields | {"reason": mark}
     if kind in OF_CRASHES:
         if (mark := causes.cause(message)) and causes.MARKS[mark] == causes.COOKIE:
             return "boot_failed", {"reason": mark}

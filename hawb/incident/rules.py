@@ -128,8 +128,8 @@ MEMBERS = (
     rule("vhost_deleted", ALL, "rabbit_vhost:delete", "Deleting vhost '{vhost}'"),
     rule("vhost_failed", ALL, "rabbit_vhost_process:init",
          "Unable to recover vhost <<\"{vhost}\">> data. Reason {reason}"),
-    rule("vhost_failed", ALL, "rabbit_vhost_process:handle_info",
-         "Virtual host '{vhost}' is gone. Stopping its top level supervisor."),
+    rule("noted", ALL, "rabbit_vhost_process:handle_info",
+         "Virtual host '{_}' is gone. Stopping its top level supervisor."),
 )  # fmt: skip
 
 MIRRORS = tuple(
@@ -309,6 +309,12 @@ CLIENTS = (
          "Error on AMQP connection {pid} ({connection}, user: '{user}', state: {_}):\n{reason}"),
     rule("connection_failed", ALL, "rabbit_reader:handle_exception",
          "Error on AMQP connection {pid} ({connection}, state: {_}):\n{reason}"),
+    rule("connection_failed", ALL, "rabbit_reader:socket_error", "Error on AMQP connection {pid}: {reason}"),
+    rule("connection_failed", "4.0-4.3", "rabbit_reader:log_connection_exception",
+         "closing AMQP connection {connection} (duration: '{_}'):\n{reason}"),
+    rule("connection_failed", "4.0-4.3", "rabbit_reader:log_connection_exception",
+         "closing AMQP 1.0 connection ({connection}, duration: '{_}'): {reason}"),
+    rule("connection_failed", ALL, "rabbit_direct:connect", "Error on {_} connection {connection}\naccess {reason}"),
     rule("connection_failed", "4.3", "rabbit_reader:log_hard_error",
          "Closing AMQP connection {pid} ({connection}, vhost: '{vhost}', user: '{user}'): {reason}"),
     rule("connection_failed", ALL, "rabbit_networking:close_connection", "Closing connection {pid} because {reason}"),

@@ -182,6 +182,8 @@ def _no_scenario(reading: Reading, found: Sequence[ClusterEvent], span: Asked) -
         return "the logs show consequences, but not the fault that caused them"
     if any(one.kind in BROKEN for one in found if one.at_us in span):
         return NOT_PLAYED
+    if any(event.kind == "partition_seen" for event in reading.events):
+        return "the logs show consequences, but not the fault that caused them"
     if reading.events:
         return NOTHING if span == WHOLE else f"{NOTHING} in the span that was asked for"
     if any(file.timeless for file in reading.files):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from hawb.engine.core.state import RUNNING
 from hawb.exports.imported import ALL_KNOWN, Live
 from hawb.planning.alike import Alike, alike, full_name
+from hawb.planning.listed_down import listed_remedies
 from hawb.planning.out_of_use import OutOfUse, listed_as_out_of_use, out_of_use
 from hawb.planning.remedies import Remedy, remedies, short, standing
 from hawb.scenario.document import QueueEntry, Scenario
@@ -52,7 +53,8 @@ def beforehand(
     found = remedies(run, standing, alone=alone) if live.nodes_listed else ()
     nodes = zip(run.settings.names, run.moment().state.nodes, strict=True)
     down = tuple(name for name, node in nodes if node.member and node.status != RUNNING)
-    whole, runs = tuple(for_all(one, kinds.kinds) for one in found), bool(run.moment().state.running())
+    whole = (*listed_remedies(scenario, live), *(for_all(one, kinds.kinds) for one in found))
+    runs = bool(run.moment().state.running())
     return Beforehand(out, whole, tuple(files), live, down, runs)
 
 

@@ -52,7 +52,8 @@ class Remedy(Struct, frozen=True):
 
     `kind`: `mend` (links work again, then all of `nodes` are restarted, once consumers have emptied `queues` there),
     `start` (all of `nodes`), `start_synchronise` (all of them, then the queues' mirrors are synchronised),
-    `start_one` (any of `nodes` is enough, the steps start the first), `restart` (all of `nodes`), `rejoin` (nodes that
+    `start_one` (any of `nodes` is enough, the steps start the first), `restart` (all of `nodes`), `restart_vhost` (the
+    virtual hosts of `queues` on a node; nothing is played: `hawb.planning.listed_down`), `rejoin` (nodes that
     the cluster has forgotten, once the members there are deleted), `join` (nodes that have been reset), `replace`
     (members on forgotten nodes are deleted, and others added), `add_member`, `synchronise`, `empty` (consumers empty
     the queues), `make_quorum` (classic queues become quorum queues).
@@ -254,14 +255,23 @@ def _start(run: Run) -> Iterator[Remedy]:
 
 
 def _restart(run: Run) -> Iterator[Remedy]:
-    """Propose to restart, one after the other, the running nodes of queues whose process has ended."""
+    """Propose to restart, one after the other, the running nodes of queues whose processes have ended."""
     state, names = run.moment().state, run.settings.names
-    queues = (state.queues[one.queue] for one in out_of_use(run) if one.reason == "failed")
-    failed = {queue.name: names[queue.master] for queue in queues if queue.master != NOWHERE}
-    nodes = tuple(dict.fromkeys(failed.values()))
+    out = [(state.queues[one.queue], one.reason) for one in out_of_use(run) if one.queue in state.queues]
+    failed = {queue.name: [names[node] for node in _ended(state, queue, reason)] for queue, reason in out}
+    failed = {name: nodes for name, nodes in failed.items() if nodes}
+    nodes = tuple(dict.fromkeys(node for nodes in failed.values() for node in nodes))
     if failed:
         steps = tuple({verb: [node]} for node in nodes for verb in ("stop", "start"))
         yield Remedy("restart", nodes, tuple(failed), steps)
+
+
+def _ended(state: State, queue: Queue, reason: str) -> list[int]:
+    """Return the nodes that run while the process of a queue, or of its member, there has ended."""
+    if queue.has_group:
+        stopped = state.groups[queue.name].stopped
+        return [node for node in sorted(queue.members) if stopped >> node & 1 and state.nodes[node].status == RUNNING]
+    return [queue.master] if reason == "failed" and queue.master != NOWHERE else []
 
 
 def _replace(run: Run) -> Iterator[Remedy]:

@@ -21,6 +21,7 @@ from hawb.engine.raft_groups.group import STORE
 from hawb.exports.imported import ALL_KNOWN, Live
 from hawb.planning.alike import alike, full_name
 from hawb.planning.beforehand import already_out, for_all, names_of
+from hawb.planning.listed_down import listed_remedies
 from hawb.planning.out_of_use import METADATA, OutOfUse, is_usable, out_of_use
 from hawb.planning.remedies import Remedy, lost, remedies
 from hawb.rules.health_checks import mirror_check_applies, quorum_check_applies, types_counted
@@ -161,7 +162,7 @@ def outlook(scenario: Scenario, nodes: Iterable[str] | None = None, live: Live =
         tuple(dict.fromkeys(effect.queue for effect in hurt if effect.lost and effect.queue in known)),
         tuple(dict.fromkeys(effect.queue for effect in hurt if effect.down and effect.queue in known)),
     )  # fmt: skip
-    whole = tuple(for_all(one, kinds.kinds) for one in found)
+    whole = (*listed_remedies(scenario, live), *(for_all(one, kinds.kinds) for one in found))
     return run, Outlook(tuple(forecasts), out, whole, live, run.settings.profile.mirroring)
 
 

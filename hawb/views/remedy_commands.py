@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hawb.engine.core.naming import split_queue
 from hawb.languages import N_, Plural, _, ngettext
+from hawb.planning.listed_down import vhosts_of
 from hawb.planning.out_of_use import METADATA
 from hawb.planning.remedies import Remedy
 from hawb.views.formatting import commas, counted, listing, paragraph, shown
@@ -27,6 +28,10 @@ DELETE = Plural(
 REPLACE = Plural(
     "Delete the members of {queues} on {nodes}, which has left the cluster, then add members on {added}.",
     "Delete the members of {queues} on {nodes}, which have left the cluster, then add members on {added}.",
+)
+RESTART_VHOST = Plural(
+    "Start the virtual host {vhosts} on {nodes} again: it failed, and {queues} stopped with it.",
+    "Start the virtual hosts {vhosts} on {nodes} again: they failed, and {queues} stopped with them.",
 )
 ADD_MEMBER = Plural(
     "Give {queues} a member on {nodes}: with those that there are, the next failure leaves no majority.",
@@ -71,6 +76,9 @@ def _sentence(remedy: Remedy) -> str:
             return _("Start {nodes}: what is there is no longer replicated as it should be.", nodes=nodes)
         case "restart":
             return _("Restart {nodes}: that brings back {queues}, whose process has ended.", nodes=nodes, queues=queues)
+        case "restart_vhost":
+            vhosts = listing(vhosts_of(remedy))
+            return ngettext(*RESTART_VHOST, len(vhosts_of(remedy)), vhosts=vhosts, nodes=nodes, queues=queues)
         case "start_synchronise":
             start = N_(
                 "Start {nodes}, then synchronise {queues}: mirrors there lack messages. Each queue blocks meanwhile."
@@ -139,6 +147,9 @@ def _commands(remedy: Remedy, files: Sequence[str]) -> Iterator[str]:
     elif remedy.kind == "make_quorum":
         yield from () if files else (EXPORT,)
         yield from asking("migrate", files or (DEFINITIONS,))
+    elif remedy.kind == "restart_vhost":
+        for vhost in vhosts_of(remedy):
+            yield f"rabbitmqctl -n {bash_word(remedy.nodes[0])} restart_vhost --vhost {bash_word(vhost)}"
     elif remedy.kind == "empty":
         vhosts = dict.fromkeys(split_queue(queue)[0] for queue in remedy.queues)
         yield from (f"rabbitmqctl list_queues -p {bash_word(vhost)} name messages" for vhost in vhosts)

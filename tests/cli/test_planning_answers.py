@@ -161,6 +161,24 @@ def test_a_queue_that_a_listing_has_as_out_of_use_is_the_answer(
     assert done.exit_code == 1 and f"✕ No: {told}" in answer(done)
 
 
+@pytest.mark.parametrize(
+    ("listed", "advised"),
+    [
+        (row("q", node=N2, state="crashed"), f"$ rabbitmqctl -n {N2} stop"),
+        (row("q", node=N2, state="stopped"), f"$ rabbitmqctl -n {N2} restart_vhost --vhost /"),
+        (group("q", online=(N1,), state="minority"), f"$ rabbitmqctl -n {N2} stop"),
+    ],
+)
+def test_a_queue_whose_process_has_ended_on_a_node_that_runs_has_advice(tmp_path: Path, listed: dict, advised: str):
+    """The node of a queue that crashed boots again; the virtual host of a queue that stopped is started again."""
+    definitions = [queue("q", listed["type"])]
+    for command in ("safe", "replicas"):
+        assert advised in asked(command, *files(tmp_path, definitions, [listed])).stdout
+    down = [node | {"running": node["name"] != N2} for node in RUNNING]
+    done = asked("safe", *files(tmp_path, definitions, [listed], down))
+    assert advised not in done.stdout and f"$ systemctl start rabbitmq-server   # on {N2}" in done.stdout
+
+
 def test_a_queue_that_is_out_of_use_is_told_though_no_file_tells_the_nodes(tmp_path: Path):
     listed = group("q", online=(N1,), state="minority")
     done = asked("safe", *files(tmp_path, [queue("q", "quorum")], [listed], None))

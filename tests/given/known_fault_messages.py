@@ -136,6 +136,99 @@ OF_FAULTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("This node is being revived from maintenance (drain) mode", "noted", {}),
     ("Deprecated features: `x`: Feature `x` is deprecated.", "noted", {}),
     ("Timed out getting channel <0.1.0> info", "noted", {}),
+    ("Feature flags: the following deprecated features can't be denied because their associated "
+     "feature is being actively used: [classic_queue_mirroring]", "boot_error",
+     {'name': 'classic_queue_mirroring', 'reason': 'failed_to_deny_deprecated_features'}),
+    ("Deprecated features: `classic_queue_mirroring`: can't deny deprecated feature because it is "
+     "actively used", "boot_error",
+     {'name': 'classic_queue_mirroring', 'reason': 'failed_to_deny_deprecated_features'}),
+    ("This RabbitMQ version cannot run on Erlang 25 (erts 13.2): minimum required version is 26.2 "
+     "(erts 14.2)", "boot_error", {'reason': 'erlang_version_too_old'}),
+    ("Node has already been initialized, but database appears empty. This could indicate data loss "
+     "or a split-brain scenario.", "boot_error", {'reason': 'cluster_already_initialized_but_tables_empty'}),
+    ("Cluster upgrade needed but other disc nodes shut down after this one.\nPlease first start the "
+     "last", "boot_failed", {'reason': 'Cluster upgrade needed but'}),
+    ('Failed to start Ra system "quorum_queues": {shutdown,x}', "boot_error",
+     {'name': 'quorum_queues', 'reason': '{shutdown,x}'}),
+    ("Could not read definitions from file at '/etc/rabbitmq/d.json', error: enoent", "boot_error",
+     {'reason': 'could_not_read_defs'}),
+    ("Requested definitions from remote URL 'https://d.example', error: x", "boot_error",
+     {'reason': 'could_not_read_defs'}),
+    ('Mnesia(\'rabbit@a.example\'): ** ERROR ** (core dumped to file: "/var/x")\n ** FATAL ** Failed '
+     'to merge schema: Bad cookie', "boot_error",
+     {'self': 'rabbit@a.example', 'reason': 'schema_integrity_check_failed'}),
+    ('Mnesia(\'rabbit@a.example\'): ** ERROR ** (core dumped to file: "/var/x")\n ** FATAL ** Cannot '
+     'dump', "application_ended", {'self': 'rabbit@a.example', 'reason': 'Cannot dump', 'name': 'mnesia'}),
+    ("Feature flags: failed to write the `feature_flags` file at `/var/x`: no space left on device", "boot_error",
+     {'reason': 'no space left on device'}),
+    ('Peer discovery returned an error: "x". Will retry after a delay of 500 ms, 9 retries left...', "discovery_failed",
+     {'reason': '"x"'}),
+    ("Trying to join discovered peers failed. Will retry after a delay of 500 ms, 9 retries left...",
+     "discovery_failed",
+     {}),
+    ("Peer discovery: failed to query the list of nodes from the backend: {error,x}", "discovery_failed",
+     {'reason': '{error,x}'}),
+    ("Peer discovery: failed to register with peer discovery backend rabbit_peer_discovery_consul: "
+     "{error,x}", "discovery_failed", {'reason': '{error,x}'}),
+    ("Peer discovery: failed to start temporary hidden node to query discovered peers' properties", "discovery_failed",
+     {}),
+    ("Peer discovery: backend initialisation failed: {error,x}", "discovery_failed", {'reason': '{error,x}'}),
+    ("Failed to register with peer discovery backend rabbit_peer_discovery_consul: {error,x}", "discovery_failed",
+     {'reason': '{error,x}'}),
+    (f"Error on AMQP connection <0.1.0> ({OF}, user: 'o'mary', state: opening):\nINTERNAL_ERROR - "
+     "access to vhost 'v1' refused for user 'o'mary': vhost 'v1' is down", "vhost_down", {'vhost': 'v1'}),
+    (f"Error on AMQP connection <0.1.0> ({OF}, vhost: 'none', user: 'o'mary', state: opening), "
+     "channel 0:\n x access to vhost 'v1' refused for user 'o'mary': vhost 'v1' is down", "vhost_down",
+     {'vhost': 'v1'}),
+    (f"Error on AMQP connection <0.1.0> ({OF}, vhost: 'v'1', user: 'o'mary', state: running), channel "
+     "1:\n operation queue.declare caused a connection exception internal_error: \"Feature `x` is "
+     "deprecated.\"", "connection_failed",
+     {'connection': '10.0.0.9:4711 -> 10.0.0.1:5672 - till',
+      'vhost': "v'1",
+      'user': "o'mary",
+      'reason': 'deprecated feature'}),
+    (f"Error on AMQP connection <0.1.0> ({OF}, vhost: 'v'1', user: 'o'mary', state: running), channel "
+     "1:\n operation basic.get caused a connection exception internal_error: \"Cannot get a message "
+     "from queue 'q' in vhost 'v1': noproc\"", "operation_failed",
+     {'reason': '"Cannot get a message from queue \'q\' in vhost \'v1\': noproc"'}),
+    ('eheap_alloc: Cannot allocate 1234 bytes of memory (of type "heap").', "erlang_ended",
+     {'reason': 'out of memory'}),
+    ("Kernel pid terminated (application_controller) ({application_start_failure,rabbit,x})", "erlang_ended",
+     {'reason': '{application_start_failure,rabbit,x})'}),
+    ('{"Kernel pid terminated",application_controller,"{application_start_failure,rabbit,x}"}', "erlang_ended",
+     {'reason': '"{application_start_failure,rabbit,x}"}'}),
+    ("init terminating in do_boot ({error,x})", "erlang_ended", {'reason': '{error,x})'}),
+    ('{"init terminating in do_boot",{error,x}}', "erlang_ended", {'reason': '{error,x}}'}),
+    ("Runtime terminating during boot ({error,x})", "erlang_ended", {'reason': '{error,x})'}),
+    ("Crash dump is being written to: /var/log/rabbitmq/erl_crash.dump...done", "erlang_ended", {}),
+    ("Feature flags: failed to enable `khepri_db`: {error,x}", "flag_not_enabled",
+     {'name': 'khepri_db', 'reason': '{error,x}'}),
+    ("Feature flags: refuse to enable feature flags while clustered nodes are missing, stopped or "
+     f"unreachable: ['{B}']", "flag_not_enabled", {'nodes': ('rabbit@b.example',)}),
+    ("Feature flags: `khepri_db`: unsupported; aborting", "flag_not_enabled",
+     {'name': 'khepri_db', 'reason': 'unsupported'}),
+    ("Feature flag `quorum_queue`: migration function crashed: x", "flag_not_enabled",
+     {'name': 'quorum_queue', 'reason': 'x'}),
+    ("Queue <0.1.0> failed to initialise: x", "process_crashed",
+     {'reason': 'x', 'name': 'rabbit_amqqueue_process:init/1'}),
+    ("Unable to initialize vhost data store for vhost 'v1'. The vhost will be stopped for this node. "
+     " Reason: {shutdown,x}", "vhost_failed", {'vhost': 'v1', 'reason': '{shutdown,x}'}),
+    ("Unable to initialize vhost data store for vhost 'v1'. Reason: x", "vhost_failed",
+     {'vhost': 'v1', 'reason': 'x'}),
+    ("Virtual host 'v1' is gone. Stopping its top level supervisor.", "noted", {}),
+    ("Error on AMQP connection <0.1.0>: enotconn (socket is not connected)", "connection_failed",
+     {'reason': 'enotconn (socket is not connected)'}),
+    ("Error on AMQP connection <0.1.0>:\n{ssl_upgrade_error,x}", "connection_failed",
+     {'reason': '{ssl_upgrade_error,x}'}),
+    (f"closing AMQP connection {OF} (duration: '1ms'):\nHTTP GET request detected on AMQP port.", "connection_failed",
+     {'connection': '10.0.0.9:4711 -> 10.0.0.1:5672 - till', 'reason': 'HTTP GET request detected on AMQP port'}),
+    (f"closing AMQP 1.0 connection ({OF}, duration: '1ms'): RabbitMQ requires SASL security layer", "connection_failed",
+     {'connection': '10.0.0.9:4711 -> 10.0.0.1:5672 - till',
+      'reason': 'RabbitMQ requires SASL security layer'}),
+    ("Error on Direct connection <0.1.0>\naccess to vhost 'v1' refused for user 'm': vhost "
+     "connection limit (1) is reached", "connection_failed",
+     {'connection': '<0.1.0>',
+      'reason': "to vhost 'v1' refused for user 'm': vhost connection limit (1) is reached"}),
 )  # fmt: skip
 """(the message, the kind of event, its fields)."""
 MESSAGES = (*OF_THE_MODEL, *OF_FAULTS)

@@ -111,7 +111,6 @@ OF_THE_MODEL: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("Deleting vhost 'v1'", "vhost_deleted", {"vhost": "v1"}),
     ('Unable to recover vhost <<"/">> data. Reason {badmatch,x}\n Stacktrace []', "vhost_failed",
      {"vhost": "/", "reason": "{badmatch,x}"}),
-    ("Virtual host '/' is gone. Stopping its top level supervisor.", "vhost_failed", {"vhost": "/"}),
     # of mirrors
     (f"{MIRRORED}Adding mirror on node '{B}': <25662.1280.0>", "mirror_added", QUEUE | {"peer": B}),
     (f"{MIRRORED}Unable to start queue mirror on node '{B}'. Target virtual host is not running: x", "mirror_failed",

@@ -104,6 +104,48 @@ FAILED_BOOTS = {
         + "".join(f"n1  | {line}\n" for line in failed("Error during startup: {error,failed_to_prepare_configuration}")
                   .splitlines()),
         "(failed_to_prepare_configuration)"),
+    "a deprecated feature that is in use": (
+        STARTS + severe("Feature flags: the following deprecated features can't be denied because their associated"
+                        " feature is being actively used: [classic_queue_mirroring]")
+        + failed("Error during startup: {error,", "    {failed_to_deny_deprecated_features,",
+                 "        [classic_queue_mirroring]}}"),
+        "the cluster uses the deprecated feature classic_queue_mirroring, which RabbitMQ no longer permits here"),
+    "another release": (
+        STARTS + failed('Error during startup: {error,', '    {inconsistent_cluster,"OTP version mismatch: local node'
+                        ' is 26, remote node 25"}}'), "its release, or its Erlang, does not go together"),
+    "a database that is empty": (
+        STARTS + severe("Node has already been initialized, but database appears empty. This could indicate data loss"
+                        " or a split-brain scenario.")
+        + failed("Error during startup: {error,cluster_already_initialized_but_tables_empty}"),
+        "it belonged to a cluster before, and its database is empty"),
+    "an upgrade that begins with the wrong node": (
+        STARTS_3_8 + each("Cluster upgrade needed but other disc nodes shut down after this one.\nPlease first start"
+                          " the last disc node to shut down."), "the upgrade of its cluster has to begin with another"),
+    "an Erlang that is too old": (
+        severe("This RabbitMQ version cannot run on Erlang 25 (erts 13.2): minimum required version is 26.2")
+        + failed('Error during startup: {error,', '    {erlang_version_too_old,"Erlang 26.2 or later is required"}}'),
+        "its Erlang is too old"),
+    "a port that only root may use": (
+        STARTS + severe('Failed to start TCP listener [::]:80, error: eacces')
+        + failed('Error during startup: {error,{could_not_start_listener,"::",80,eacces}}'), "(eacces)"),
+    "an address of another host": (
+        STARTS + severe('Failed to start TCP listener [10.0.0.7]:5672, error: eaddrnotavail')
+        + failed('Error during startup: {error,{could_not_start_listener,"10.0.0.7",5672,eaddrnotavail}}'),
+        "it was to listen (5672) on an address that its host does not have (eaddrnotavail)"),
+    "definitions that are not there": (
+        STARTS + severe("Could not read definitions from file at '/etc/rabbitmq/d.json', error: enoent")
+        + failed('Error during startup: {error,', '    {could_not_read_defs,{"/etc/rabbitmq/d.json",enoent}}}'),
+        "the definitions that it imports when it boots cannot be imported (could_not_read_defs)"),
+    "a plugin": (
+        STARTS + failed('Error during startup: {error,', '    {missing_dependencies,[amqp_client],[x]}}'),
+        "a plugin cannot be loaded (missing_dependencies)"),
+    "a log that may not be written": (
+        failed("failed to open log file at '/var/log/rabbitmq/x.log', reason: permission denied"),
+        "it may not read or write a file (permission denied)"),
+    "too many files": (
+        STARTS + failed('Error during startup: {error,{"/var/lib/rabbitmq/x",emfile}}'), "it may not open more files"),
+    "a port that is none": (
+        failed("Invalid Erlang distribution TCP port: 70000"), "its configuration is not valid"),
     "as JSON": (
         json.dumps({"time": "2026-04-22 09:05:11.100000+00:00", "level": "error", "pid": "<0.255.0>",
                     "msg": "\nBOOT FAILED\n===========\nError during startup: {error,timeout_waiting_for_leader}\n"}),
@@ -279,6 +321,46 @@ FAULTS = {
     "an application": (
         severe("Application ra exited with reason: reached_max_restart_intensity", level="notice"),
         "n1: the application ra ended by itself"),
+    "the backend of peer discovery": (
+        severe("Peer discovery: failed to query the list of nodes from the backend: {error,nxdomain}"),
+        "n1 could not use peer discovery"),
+    "the backend of peer discovery, of 3.8": (
+        severe('Peer discovery returned an error: {failed_connect,[x]}. Will retry after a delay of 500 ms, 9 retries'
+               ' left...'), "n1 could not use peer discovery"),
+    "Mnesia": (
+        severe("Mnesia(rabbit@n1): ** ERROR ** (core dumped to file: \"/var/lib/rabbitmq/MnesiaCore.x\")",
+               " ** FATAL ** Failed to merge schema: Bad cookie in table definition rabbit_user: x"),
+        "n1 logged an error of booting: the tables on its disk do not match"),
+    "an error of Mnesia": (
+        severe("Mnesia(rabbit@n1): ** ERROR ** (core dumped to file: \"/var/lib/rabbitmq/MnesiaCore.x\")",
+               " ** FATAL ** Cannot open log file"), "n1: the application mnesia ended by itself"),
+    "an operation that fails inside RabbitMQ": (
+        severe("Error on AMQP connection <0.2.0> (10.0.0.9:4711 -> 10.0.0.1:5672, vhost: '/', user: 'mary', state:"
+               " running), channel 1:", " operation basic.get caused a connection exception internal_error: \"Cannot"
+               " get a message from queue 'q' in vhost '/': noproc\""),
+        "n1: 1 operation of clients failed with an internal error"),
+    "a virtual host that is down": (
+        severe("Error on AMQP connection <0.2.0> (10.0.0.9:4711 -> 10.0.0.1:5672, user: 'mary', state: opening):",
+               "INTERNAL_ERROR - access to vhost 'shop' refused for user 'mary': vhost 'shop' is down"),
+        "n1: clients were refused the virtual host shop: it does not run there"),
+    "a full disk while it runs": (
+        severe("** Generic server ra_log_wal terminating", "** Last message in was x", "** When Server state == y",
+               "** Reason for termination ==", "** {{badmatch,{error,enospc}},[{ra_log_wal,flush_pending,1,[]}]}"),
+        "n1 could not write to its disk (enospc)"),
+    "a queue that may not be deleted by force": (
+        severe("Queue orders in vhost / is down. The queue may be non-empty. Refusing to force-delete."),
+        "n1: clients were refused orders: no process of it runs"),
+    "a feature flag": (
+        severe("Feature flags: refuse to enable feature flags while clustered nodes are missing, stopped or"
+               " unreachable: ['rabbit@n2']"), "n1 could not enable feature flags while n2 did not run"),
+    "the only node of a cluster": (severe(ALONE["4.2"]), "n1 could not use peer discovery"),
+    "the end of Erlang, without memory": (
+        STARTS + RUNS + 'eheap_alloc: Cannot allocate 1234 bytes of memory (of type "heap").\n\nCrash dump is being'
+        " written to: /var/log/rabbitmq/erl_crash.dump...done\n",
+        "n1: the Erlang machine ended by itself (out of memory)"),
+    "the end of Erlang, as it boots": (
+        STARTS + "Kernel pid terminated (application_controller) ({application_start_failure,rabbit,"
+        "{timeout_waiting_for_leader,x}})\n", "n1: the Erlang machine ended by itself: it waited without success"),
     "another cookie": (
         severe("** Connection attempt from node 'rabbit@b' rejected. Invalid challenge reply. **"),
         "n1 refused a connection of rabbit@b: their Erlang cookies differ"),
@@ -350,3 +432,44 @@ def test_a_file_that_is_no_log_beside_one_is_named_and_is_no_all_clear(tmp_path)
     found = told(tmp_path, n1=STARTS + RUNS)
     assert answer(found)[0] == "unknown" and "access.log is not a RabbitMQ log" in answer(found)[1]
     assert "_upgrade" not in text(report_of(account(found)))
+
+
+ALARM = ("memory resource limit alarm set on node rabbit@n1.", "", "*** Publishers will be blocked until this alarm"
+         " clears ***")  # fmt: skip
+CLEARED = severe("memory resource limit alarm cleared on node rabbit@n1", level="warning", second=30)
+WAITS = severe("Waiting for Khepri leader for 30000 ms, 5 retries left", level="info")
+LASTING = {
+    "an alarm": (STARTS + RUNS + severe(*ALARM, level="warning"),
+                 "publishers are blocked since 09:05:11: n1 is short of memory"),
+    "an alarm of file descriptors": (
+        STARTS_3_8 + "2026-04-22 09:00:15.000 [info] <0.222.0> Server startup complete; 4 plugins started.\n"
+        + each("file descriptor limit alarm set.").replace("[error]", "[warning]"),
+        "n1 accepts no connections since 09:05:11: it is short of file descriptors"),
+    "a partition": (
+        STARTS + RUNS + severe("Mnesia(rabbit@n1): ** ERROR ** mnesia_event got {inconsistent_database,"
+                               " running_partitioned_network, rabbit@n2}"),
+        "n1 and n2 run without each other since 09:05:11"),
+    "a boot that waits": (STARTS + WAITS, "n1 has not booted: it still waits for other nodes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("log", "why"), LASTING.values(), ids=LASTING)
+def test_what_is_still_wrong_when_the_logs_end_is_no_all_clear(log, why, tmp_path):
+    assert answer(told(tmp_path, n1=log)) == ("no", why)
+
+
+def test_a_node_whose_own_log_is_missing_and_that_is_not_back_is_no_all_clear(tmp_path):
+    gone = severe("rabbit on node rabbit@n2 down", level="info")
+    assert answer(told(tmp_path, n1=STARTS + RUNS + gone)) == (
+        "unknown", "n2 has been down since 09:05:11, and its own log is missing")  # fmt: skip
+
+
+def test_a_virtual_host_that_was_deleted_has_not_failed(tmp_path):
+    gone = severe("Virtual host 'shop' is gone. Stopping its top level supervisor.", level="warning")
+    assert answer(told(tmp_path, n1=STARTS + RUNS + gone))[0] == "yes"
+
+
+def test_an_alarm_that_was_cleared_and_a_boot_that_ended_are_over(tmp_path):
+    found = told(tmp_path, n1=STARTS + WAITS.replace("09:05:11", "09:00:11") + RUNS + LASTING["an alarm"][0]
+                 .removeprefix(STARTS + RUNS) + CLEARED)  # fmt: skip
+    assert answer(found)[0] == "yes"

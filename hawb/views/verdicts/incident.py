@@ -20,6 +20,7 @@ from hawb.incident.faults import BROKEN
 from hawb.incident.losses import APART, Possible, QueueLosses
 from hawb.incident.not_logs import not_logs, what
 from hawb.incident.reading import BOOT_FAILED
+from hawb.incident.still import still
 from hawb.incident.understanding import Incident
 from hawb.planning.harm import Harm
 from hawb.views.formatting import counted, listing, shown
@@ -27,7 +28,7 @@ from hawb.views.hawb_commands import DEFINITIONS, EXPORT
 from hawb.views.incident.headline import FAULTS, worst
 from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, fate, perhaps
 from hawb.views.incident.names import Names
-from hawb.views.incident.sentences import Sentence, sentences, sides_in_words
+from hawb.views.incident.sentences import Sentence, sentences, sides, sides_in_words
 from hawb.views.incident.times import date_and_time, day
 from hawb.views.markdown import bash_word
 from hawb.views.planning.missing_files import QUEUES, listed_in
@@ -36,6 +37,8 @@ from hawb.views.story.keeping import keeping
 
 MOST_FAULTS, FEW_FAULTS, LONG_US = 30, 5, 24 * 3600 * 1_000_000
 """A story is long with more faults than the first number, or with more than the second that are over a day apart."""
+FILE_DESCRIPTORS = "file descriptor"
+"""The name of an alarm that blocks no publishers but new connections."""
 WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
 """Doubts that exports of the cluster, given with the logs, would settle."""
 
@@ -44,7 +47,8 @@ def verdict(incident: Incident, names: Names) -> Verdict:
     """Return the verdict on an incident.
 
     No: messages are certainly lost, messages of a listing are lost unless clients had consumed them, something other
-    than a process failed spontaneously, or the cluster is still partitioned at the end. Unknown: messages may be lost,
+    than a process failed spontaneously, or at the end the cluster is partitioned, a node is down or waits to boot, or
+    an alarm is in force. Unknown: messages may be lost,
     a process crashed and no line says what followed, or input that may be about a fault was not read. Yes: none of
     these.
     """
@@ -67,6 +71,9 @@ def verdict(incident: Incident, names: Names) -> Verdict:
     if incident.outcome and incident.outcome["partitions"]:
         return Verdict("no", "the cluster is still partitioned at the end, and partitions that restart will lose"
                              " the messages that only they have")  # fmt: skip
+    if lasting := [*_lasting(incident, names)]:
+        only_gone = {one.kind for one in still(incident)} == {"node_gone"}
+        return Verdict("unknown" if only_gone else "no", listing(lasting))
     if why := next(filter(None, (_unexplained(broken), *_not_read(incident, names))), ""):
         return Verdict("unknown", why)
     if incident.no_scenario:
@@ -89,6 +96,24 @@ def _besides(broken: Sequence[Sentence]) -> str:
 
 def _others(broken: Sequence[Sentence]) -> str:
     return f"; {counted(len(broken) - 1, 'other fault')} below" if len(broken) > 1 else ""
+
+
+def _lasting(incident: Incident, names: Names) -> Iterator[str]:
+    """Yield clauses about what is still wrong when the logs end."""
+    for one in still(incident):
+        node, since = names.node(one.node or ""), names.time(one.at_us)
+        if one.kind == "alarm_set" and one.name == FILE_DESCRIPTORS:
+            yield f"{node} accepts no connections since {since}: it is short of file descriptors"
+        elif one.kind == "alarm_set":
+            yield f"publishers are blocked since {since}: {node} is short of {shown(one.name)}"
+        elif one.kind == "node_waiting":
+            yield f"{node} has not booted: it still waits for other nodes"
+        elif one.kind == "node_gone":
+            yield f"{node} has been down since {since}, and its own log is missing"
+        elif one.pairs:
+            yield f"{sides_in_words(sides(one.pairs), names)} run without each other since {since}"
+        else:
+            yield f"{node} has been down since {since}: it ended without a shutdown"
 
 
 def _unexplained(broken: Sequence[Sentence]) -> str:
@@ -127,10 +152,11 @@ def _begins_late(incident: Incident) -> bool:
 def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
     """Return what to do.
 
-    The to-dos repair faults, rejoin partitions, narrow the span, name changes that would have kept messages, name spans
-    to ask publishers about, and name files to add.
+    The to-dos repair faults, rejoin partitions, start nodes and end alarms, narrow the span, name changes that would
+    have kept messages, name spans to ask publishers about, and name files to add.
     """
-    asked = [*_mending(incident, names), *_rejoining(incident, names), *_narrower(incident), *_keeping(incident)]
+    asked = [*_mending(incident, names), *_rejoining(incident, names), *_ending(incident), *_narrower(incident)]
+    asked += _keeping(incident)
     spans = dict.fromkeys((loss.from_us, loss.until_us) for one in incident.losses for loss in one.possible
                           if not loss.only)  # fmt: skip
     if spans:
@@ -163,21 +189,37 @@ def _logs(incident: Incident) -> str:
 BOOTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     causes.FLAG: ("Boot {node} with its previous release, enable all stable feature flags, and upgrade it again.",
                   ("rabbitmqctl -n {node} enable_feature_flag all",)),
+    causes.DENIED: ("Delete what uses {these} while the previous release runs. What the new release only denies by"
+                    " default, its configuration can permit.", ("rabbitmqctl list_deprecated_features --used",)),
     causes.FLAGS: ("Enable all stable feature flags on the running nodes, and start {node} again. If its release"
                    " is too new, go back to the previous one.", ("rabbitmqctl enable_feature_flag all",)),
     causes.CLUSTER: ("Find out which nodes still list {node} as a member. If none does, save its disk, reset it,"
                      " and join it again.", ("rabbitmqctl cluster_status",)),
+    causes.VERSIONS: ("Install on the host of {node} the release of RabbitMQ and the Erlang that the other nodes run.",
+                      ("rabbitmq-diagnostics server_version", "rabbitmq-diagnostics erlang_version")),
+    causes.EMPTY: ("Find out where the data of {node} is, such as a volume that is not mounted. If it is gone, forget"
+                   " {node} on another node, reset it, and join it again.", ("rabbitmqctl cluster_status",)),
     causes.LEADER: ("Start the other members of the cluster of {node}: a majority must run at the same time.", ()),
     causes.TABLES: ("Start {others} first. Only if that is impossible for good, have {node} boot alone.",
                     ("rabbitmqctl -n {node} force_boot",)),
     causes.SCHEMA: ("Boot {node} with the release that wrote its disk, or save its disk, reset it, and join it again.",
                     ()),
+    causes.UPGRADE: ("Start the disc node that stopped last first, with the new release, then {node}.", ()),
     causes.PORT: ("Find what uses the port on the host of {node}, end it, and start {node} again.", ("ss -ltnp",)),
     causes.COOKIE: ("Make the user that runs RabbitMQ the owner of the Erlang cookie file on {node}, with mode 400.",
                     ()),
     causes.DISK: ("Free space on the disk of {node}, and start it again.", ("df -h",)),
     causes.ACCESS: ("Make the user that runs RabbitMQ the owner of the data, log and configuration folders of {node}.",
                     ()),
+    causes.OPEN_FILES: ("Raise the limit of open files for RabbitMQ on the host of {node}, and start it again.",
+                        ("rabbitmq-diagnostics -n {node} status",)),
+    causes.LISTENER: ("Correct the address, port or certificates of the listener in the configuration of {node}, and"
+                      " start it again.", ()),
+    causes.ADDRESS: ("Let {node} listen on an address of its host, and start it again.", ()),
+    causes.DEFINITIONS: ("Correct the definitions that the configuration of {node} names, or leave them out, and start"
+                         " it again.", ()),
+    causes.PLUGINS: ("Install the plugin for the release of {node}, or disable it, and start {node} again.",
+                     ("rabbitmq-plugins list --offline",)),
     causes.DAMAGE: ("Save the disk of {node} before anything else. Then forget it, reset it, and join it again, so that"
                     " it is sent what the other members have.", ()),
     causes.SETTINGS: ("Correct the setting that the lines before the failure name, and start {node} again.", ()),
@@ -192,8 +234,8 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "data_corrupt": ("If a majority of the other members of {queue} runs, delete its member on {node} and add it"
                      " again: it then receives the log anew. Check the disk of {node}.",
                      ("rabbitmq-queues -n {node} quorum_status {name} --vhost {vhost}",)),
-    "vhost_failed": ("Save the disk of {node}, and start its virtual host again.",
-                     ("rabbitmqctl -n {node} restart_vhost",)),
+    "vhost_failed": ("Save the disk of {node}, and start the virtual host {name} there again.",
+                     ("rabbitmqctl -n {node} restart_vhost --vhost {name}",)),
     "queue_crashed": ("Check whether {queue} works again.", (QUEUE_STATES,)),
     "store_crashed": ("Check whether {node} is a member of the metadata store again.",
                       ("rabbitmq-diagnostics -n {node} metadata_store_status",)),
@@ -202,6 +244,19 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "stream_failed": ("Check which replicas of the stream run.",
                       ("rabbitmqctl -n {node} list_queues name type state",)),
     "cookie_refused": ("Give {node} and {name} the same Erlang cookie.", ()),
+    "disk_full": ("Free space on the disk of {node}. Then check that all queues there run.",
+                  ("df -h", "rabbitmqctl -n {node} list_queues name type state")),
+    "files_exhausted": ("Raise the limit of open files for RabbitMQ on the host of {node}, and start it again.",
+                        ("rabbitmq-diagnostics -n {node} status",)),
+    "erlang_ended": ("Read the end of the log of {node} and its erl_crash.dump, and start it again.", ()),
+    "vhost_down": ("See why the virtual host {name} stopped on {node}, and start it there again.",
+                   ("rabbitmqctl -n {node} restart_vhost --vhost {name}",)),
+    "operation_failed": ("See which queues are out of use: RabbitMQ failed here, not the client.",
+                         ("rabbitmqctl -n {node} list_queues name type state",)),
+    "flag_not_enabled": ("Start all nodes of the cluster, and enable the feature flag again.",
+                         ("rabbitmqctl -n {node} enable_feature_flag all",)),
+    "discovery_failed": ("Check that {node} reaches the backend of its peer discovery, and that the nodes form one"
+                         " cluster.", ("rabbitmqctl -n {node} cluster_status",)),
     "queue_unavailable": ("Start the node of {queue}, or see why its process does not run there.", (QUEUE_STATES,)),
     "operation_timed_out": ("Check whether all queues have a leader, and whether the disk of {node} is fast enough.",
                             ("rabbitmqctl -n {node} list_queues name type state",)),
@@ -210,6 +265,7 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "application_ended": ("Read the lines before the application ended, and start {node} again.", ()),
 }
 """The remedies for other faults, with commands."""
+OF_VHOSTS = ("vhost_failed", "vhost_down")
 
 
 def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
@@ -252,7 +308,8 @@ def _fills(one: ClusterEvent) -> dict[str, str]:
     vhost, name = split_queue(one.queue) if one.queue else ("/", one.name or "")
     others = listing(one.name.split(", ")) if one.name else "the other nodes"
     return {"node": shown(one.node or ""), "queue": shown(one.queue or "the queue"), "others": others,
-            "vhost": quote(shown(vhost)), "name": quote(shown(name)) if one.queue else shown(name)}  # fmt: skip
+            "these": shown(one.name or "the deprecated features"), "vhost": quote(shown(vhost)),
+            "name": quote(shown(name)) if one.queue or one.kind in OF_VHOSTS else shown(name)}  # fmt: skip
 
 
 def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
@@ -266,6 +323,28 @@ def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
         apart = sides_in_words(sides, names)
         yield ToDo(f"The cluster is still partitioned into {apart}. Decide which partition to keep, save the messages"
                    " that only the others have, and restart the nodes of the others.")  # fmt: skip
+
+
+def _ending(incident: Incident) -> Iterator[ToDo]:
+    """Yield how to end what is still wrong when the logs end."""
+    for one in still(incident):
+        node = shown(one.node or "")
+        if one.kind == "alarm_set" and one.name == "disk":
+            yield ToDo(f"Free space on the disk of {node}: its alarm blocks publishers everywhere.", ("df -h",))
+        elif one.kind == "alarm_set" and one.name == FILE_DESCRIPTORS:
+            yield ToDo(f"Raise the limit of open files for RabbitMQ on the host of {node}, or close connections.",
+                       (f"rabbitmq-diagnostics -n {node} status",))  # fmt: skip
+        elif one.kind == "alarm_set":
+            yield ToDo(f"Find out what {node} needs its {shown(one.name)} for: its alarm blocks publishers everywhere.",
+                       (f"rabbitmq-diagnostics -n {node} memory_breakdown",))  # fmt: skip
+        elif one.kind == "node_gone":
+            yield ToDo(f"Give the log of {node} too.")
+        elif one.pairs:
+            yield from ()
+        elif one.kind == "node_waiting":
+            yield ToDo(f"Start the nodes that {node} waits for, those that stopped last first.")
+        else:
+            yield ToDo(f"Start {node}.", (f"systemctl start rabbitmq-server   # on {node}",))
 
 
 def _narrower(incident: Incident) -> Iterator[ToDo]:
