@@ -1,16 +1,17 @@
-"""Propose what brings back classic queues that a listing reports as crashed or stopped on a node that runs.
+"""Propose what brings back queues whose processes have ended, by a listing, on nodes that run.
 
-A queue whose process crashed six times within ten seconds stays crashed until its node boots again
-(`rabbit_amqqueue_sup`, `rabbit_amqqueue:recover`), which the engine plays. `rabbitmqctl restart_vhost` does nothing for
-it: its virtual host runs (`rabbit_vhost_sup_sup:start_vhost`, already_started). A queue is stopped on a node that runs
-if its virtual host has failed there (`rabbit_vhost_process`, `rabbit_amqqueue:mark_local_durable_queues_stopped`). The
-same command then recovers its queues. The engine knows no failed virtual hosts.
+A classic queue whose process crashed six times within ten seconds stays crashed until its node boots again
+(`rabbit_amqqueue_sup`, `rabbit_amqqueue:recover`), and so does a queue without a majority whose members have ended.
+That is played. `rabbitmqctl restart_vhost` does nothing for these: their virtual host runs
+(`rabbit_vhost_sup_sup:start_vhost`, already_started). A classic queue is stopped on a node that runs if its virtual
+host has failed there (`rabbit_vhost_process`, `rabbit_amqqueue:mark_local_durable_queues_stopped`). The same command
+then recovers its queues. The engine knows no failed virtual hosts.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -19,32 +20,32 @@ from hawb.engine.core.naming import split_queue
 from hawb.exports.imported import Live
 from hawb.planning.alike import full_name
 from hawb.planning.out_of_use import out_of_use
-from hawb.planning.remedies import Remedy, improved, played
+from hawb.planning.remedies import Remedy, Step, improved, played
 from hawb.scenario.document import QueueEntry, Scenario
 from hawb.scenario.run import Run
 
 
 def listed_remedies(scenario: Scenario, live: Live) -> Iterator[Remedy]:
-    """Yield the remedies for queues that a listing reports as stopped or crashed on a node that runs."""
+    """Yield the remedies for queues that a listing reports as out of use although their nodes run."""
     if not live.nodes_listed or not live.listed_down:
         return
     stopped: dict[str, list[str]] = defaultdict(list)
-    crashed: dict[str, list[QueueEntry]] = defaultdict(list)
+    ended: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for entry in scenario.queues:
-        name, home = full_name(entry), entry.master
-        if entry.type != "classic" or home is None or home in scenario.cluster.down:
+        name = full_name(entry)
+        home = [entry.master] if entry.master is not None and entry.type == "classic" else entry.stopped_members
+        nodes = tuple(node for node in home if node not in scenario.cluster.down)
+        state = live.listed_down.get(name)
+        if not nodes or state is None:
             continue
-        if live.listed_down.get(name) == "stopped":
-            stopped[home].append(name)
-        elif live.listed_down.get(name) == "crashed":
-            crashed[home].append(entry)
+        if entry.type == "classic" and state == "stopped":
+            stopped[nodes[0]].append(name)
+        elif (entry.type != "classic" or state == "crashed") and _comes_back(scenario, entry, _restarts(nodes)):
+            ended[nodes].append(name)
     for node, names in stopped.items():
         yield Remedy("restart_vhost", (node,), tuple(sorted(names)), ())
-    for node, entries in crashed.items():
-        steps = ({"stop": [node]}, {"start": [node]})
-        back = [full_name(entry) for entry in entries if _comes_back(scenario, entry, steps)]
-        if back:
-            yield Remedy("restart", (node,), tuple(sorted(back)), steps)
+    for nodes, names in ended.items():
+        yield Remedy("restart", nodes, tuple(sorted(names)), _restarts(nodes))
 
 
 def vhosts_of(remedy: Remedy) -> tuple[str, ...]:
@@ -52,12 +53,20 @@ def vhosts_of(remedy: Remedy) -> tuple[str, ...]:
     return tuple(dict.fromkeys(split_queue(queue)[0] for queue in remedy.queues))
 
 
-def _comes_back(scenario: Scenario, entry: QueueEntry, steps: tuple[Mapping[str, object], ...]) -> bool:
-    """Return True if steps bring back a queue once its process has crashed for good."""
+def _restarts(nodes: tuple[str, ...]) -> tuple[Step, ...]:
+    return tuple({verb: [node]} for node in nodes for verb in ("stop", "start"))
+
+
+def _comes_back(scenario: Scenario, entry: QueueEntry, steps: tuple[Step, ...]) -> bool:
+    """Return True if steps bring back a queue whose processes have ended: those of a classic queue by crashes."""
     run = Run.of(replace(scenario, queues=(entry,)))
-    crash = {"crash": {"queue": entry.queue}}
-    run = played(run, [crash] * (MOST_RESTARTS + 1)) or run
-    if entry.queue not in {one.queue for one in out_of_use(run)}:
+    if entry.type == "classic":
+        run = played(run, [{"crash": {"queue": entry.queue}}] * (MOST_RESTARTS + 1)) or run
+    if not _is_out(run, entry):
         return False
     ahead = improved(run, steps)
-    return ahead is not None and entry.queue not in {one.queue for one in out_of_use(ahead)}
+    return ahead is not None and not _is_out(ahead, entry)
+
+
+def _is_out(run: Run, entry: QueueEntry) -> bool:
+    return full_name(entry) in {one.queue for one in out_of_use(run)}

@@ -255,23 +255,14 @@ def _start(run: Run) -> Iterator[Remedy]:
 
 
 def _restart(run: Run) -> Iterator[Remedy]:
-    """Propose to restart, one after the other, the running nodes of queues whose processes have ended."""
+    """Propose to restart, one after the other, the running nodes of queues whose process has ended."""
     state, names = run.moment().state, run.settings.names
-    out = [(state.queues[one.queue], one.reason) for one in out_of_use(run) if one.queue in state.queues]
-    failed = {queue.name: [names[node] for node in _ended(state, queue, reason)] for queue, reason in out}
-    failed = {name: nodes for name, nodes in failed.items() if nodes}
-    nodes = tuple(dict.fromkeys(node for nodes in failed.values() for node in nodes))
+    queues = (state.queues[one.queue] for one in out_of_use(run) if one.reason == "failed")
+    failed = {queue.name: names[queue.master] for queue in queues if queue.master != NOWHERE}
+    nodes = tuple(dict.fromkeys(failed.values()))
     if failed:
         steps = tuple({verb: [node]} for node in nodes for verb in ("stop", "start"))
         yield Remedy("restart", nodes, tuple(failed), steps)
-
-
-def _ended(state: State, queue: Queue, reason: str) -> list[int]:
-    """Return the nodes that run while the process of a queue, or of its member, there has ended."""
-    if queue.has_group:
-        stopped = state.groups[queue.name].stopped
-        return [node for node in sorted(queue.members) if stopped >> node & 1 and state.nodes[node].status == RUNNING]
-    return [queue.master] if reason == "failed" and queue.master != NOWHERE else []
 
 
 def _replace(run: Run) -> Iterator[Remedy]:

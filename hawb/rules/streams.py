@@ -37,6 +37,11 @@ from hawb.rules.quorum_declaration import AT_MOST_ONCE, CHECKS_OF_VERSION, Quoru
 SOFT_LIMIT = 256
 """The number of messages that a channel sends before it waits for an answer (stream_messages_soft_limit)."""
 
+MAX_AGE = re.compile(r"(0*[1-9][0-9]*)([YMDhms])")
+MS_OF_UNIT = {"s": 1_000, "m": 60_000, "h": 3_600_000, "D": 86_400_000, "M": 2_592_000_000, "Y": 31_536_000_000}
+"""The form of x-max-age, and what its units are (`rabbit_amqqueue:unit_value_in_ms`)."""
+MOST_DIGITS = 1_000
+"""Longer numbers are compared as they are written."""
 SIMULATED = ("x-queue-type", "x-initial-cluster-size", "x-queue-leader-locator")
 """The arguments that hawb simulates. The others are about retention, and how readers find messages."""
 
@@ -107,10 +112,20 @@ def inequivalent(
 ) -> tuple[str, str, str] | None:
     """Return the first argument of a stream that differs in a new declaration.
 
-    Its form is that of `queue_arguments.first_difference`.
+    Its form is that of `queue_arguments.first_difference`. 4.3.6 compares and names a valid x-max-age in milliseconds
+    (`rabbit_amqqueue:normalize_max_age`).
     """
     given = (SENT_ANYWAY_4_0 if profile.leader_locator else {}) | given
+    if profile.version == "4.3":
+        given, current = _with_age_in_ms(given), _with_age_in_ms(current)
     return first_difference(given, current, _own(profile), profile)
+
+
+def _with_age_in_ms(arguments: Mapping[str, object]) -> Mapping[str, object]:
+    age = arguments.get("x-max-age")
+    if not isinstance(age, str) or len(age) > MOST_DIGITS or not (found := MAX_AGE.fullmatch(age)):
+        return arguments
+    return {**arguments, "x-max-age": str(int(found[1]) * MS_OF_UNIT[found[2]])}
 
 
 def ignored_arguments(arguments: Mapping[str, object], profile: Profile) -> list[str]:
@@ -155,8 +170,7 @@ def _max_age(arguments: Mapping[str, object], key: str, _terse: bool) -> str | N
     value = arguments[key]
     if not isinstance(value, str):
         return f"{{unacceptable_type,{amqp_type(value)}}}"
-    found = re.fullmatch(r"0*[1-9][0-9]*[YMDhms]", value)
-    return None if found else "invalid_max_age"
+    return None if MAX_AGE.fullmatch(value) else "invalid_max_age"
 
 
 def _own(profile: Profile) -> tuple[str, ...]:

@@ -80,6 +80,14 @@ def test_what_differs_when_it_is_declared_again():
     had = STREAM | {"x-max-age": "7D"}
     assert inequivalent(had, had, PROFILES["4.0"]) is None
     assert inequivalent(STREAM | {"x-max-age": "8D"}, had, PROFILES["3.10"]) == ("x-max-age", "'8D'", "'7D'")
+    assert inequivalent(STREAM | {"x-max-age": "8D"}, had, PROFILES["4.3"]) == (
+        "x-max-age", "'691200000'", "'604800000'")  # fmt: skip
+    assert inequivalent(STREAM | {"x-max-age": "1h"}, STREAM, PROFILES["4.3"]) == (
+        "x-max-age", "the value '3600000' of type 'longstr'", "none")  # fmt: skip
+    hours = STREAM | {"x-max-age": "168h"}
+    assert inequivalent(hours, had, PROFILES["4.3"]) is None
+    assert inequivalent(hours, had, PROFILES["4.0"]) == ("x-max-age", "'168h'", "'7D'")
+    assert inequivalent(STREAM | {"x-max-age": "9" * 5000 + "h"}, had, PROFILES["4.3"])[0] == "x-max-age"
     assert inequivalent({}, STREAM, PROFILES["4.0"]) == ("x-queue-type", "'classic'", "'stream'")
 
 
