@@ -10,15 +10,16 @@ from hawb.incident.replicas import WENT
 from hawb.incident.understanding import Incident
 
 ENDS = {"alarm_set": "alarm_cleared", "node_killed": "node_started", "node_gone": "node_started",
-        "partition_begun": "node_started", "partition_found": "node_started"}  # fmt: skip
+        "node_paused": "node_started", "partition_begun": "node_started",
+        "partition_found": "node_started"}  # fmt: skip
 """What ends a trouble of a node. The end of the node ends its alarms."""
 
 
 def still(incident: Incident) -> Iterator[ClusterEvent]:
     """Yield the events whose consequences last until the logs end; none if the user's span ends earlier.
 
-    They are nodes that ended without a shutdown, or that others lost, partitions, alarms, and, as `node_waiting`, nodes
-    that have not finished booting.
+    They are nodes that ended without a shutdown, paused, or that others lost, partitions, alarms, and, as
+    `node_waiting`, nodes that have not finished booting.
     """
     found = incident.cluster_events
     if any(incident.asked.is_over(one.at_us) for one in found):

@@ -464,6 +464,26 @@ def test_a_node_whose_own_log_is_missing_and_that_is_not_back_is_no_all_clear(tm
         "unknown", "n2 has been down since 09:05:11, and its own log is missing")  # fmt: skip
 
 
+def test_damaged_data_of_no_known_queue_has_commands_that_can_be_run(tmp_path):
+    found = told(tmp_path, n1=FAULTS["the write-ahead log"][0])
+    [first, *_] = todo(found, account(found).names)
+    assert first.commands == ("rabbitmqctl -n rabbit@n1 list_queues name type state",)
+    assert "the write-ahead log of Raft there is damaged" in first.what
+
+
+def test_a_machine_that_ended_without_disk_is_given_disk(tmp_path):
+    found = told(tmp_path, n1=STARTS + "init terminating in do_boot ({error,{badmatch,{error,enospc}}})\n")
+    assert todo(found, account(found).names)[0].commands == ("df -h",)
+
+
+def test_a_node_that_paused_and_is_not_back_is_no_all_clear(tmp_path):
+    paused = STARTS + RUNS + severe("node rabbit@n2 down: net_tick_timeout", level="info") + severe(
+        "Cluster minority/secondary status detected - awaiting recovery", level="warning", second=12) + severe(
+        "RabbitMQ is asked to stop...", level="info", second=12)  # fmt: skip
+    said, why = answer(told(tmp_path, n1=paused))
+    assert said == "no" and "n1 has paused since 09:05:12, and has not come back" in why
+
+
 def test_a_virtual_host_that_was_deleted_has_not_failed(tmp_path):
     gone = severe("Virtual host 'shop' is gone. Stopping its top level supervisor.", level="warning")
     assert answer(told(tmp_path, n1=STARTS + RUNS + gone))[0] == "yes"

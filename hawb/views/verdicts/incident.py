@@ -73,7 +73,7 @@ def verdict(incident: Incident, names: Names) -> Verdict:
                              " the messages that only they have")  # fmt: skip
     if lasting := [*_lasting(incident, names)]:
         only_gone = {one.kind for one in still(incident)} == {"node_gone"}
-        return Verdict("unknown" if only_gone else "no", listing(lasting))
+        return Verdict("unknown" if only_gone else "no", "; ".join(lasting))
     if why := next(filter(None, (_unexplained(broken), *_not_read(incident, names))), ""):
         return Verdict("unknown", why)
     if incident.no_scenario:
@@ -108,6 +108,8 @@ def _lasting(incident: Incident, names: Names) -> Iterator[str]:
             yield f"publishers are blocked since {since}: {node} is short of {shown(one.name)}"
         elif one.kind == "node_waiting":
             yield f"{node} has not booted: it still waits for other nodes"
+        elif one.kind == "node_paused":
+            yield f"{node} has paused since {since}, and has not come back"
         elif one.kind == "node_gone":
             yield f"{node} has been down since {since}, and its own log is missing"
         elif one.pairs:
@@ -265,6 +267,10 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "application_ended": ("Read the lines before the application ended, and start {node} again.", ()),
 }
 """The remedies for other faults, with commands."""
+DAMAGED = ("Save the disk of {node} and check it: {damaged} there is damaged. Where a majority of the other members"
+           " of a queue runs, delete its member on {node} and add it again: it then receives the log anew.",
+           ("rabbitmqctl -n {node} list_queues name type state",))  # fmt: skip
+"""The remedy for damaged data of an unknown queue."""
 OF_VHOSTS = ("vhost_failed", "vhost_down")
 
 
@@ -287,6 +293,10 @@ def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
     what, commands = FAULT_TODO.get(one.kind, ("", ()))
     if one.kind == "queue_unavailable" and one.name:
         what, commands = "Start {others}: {queue} is on its disk.", ("systemctl start rabbitmq-server   # on {others}",)
+    if one.kind == "data_corrupt" and one.queue is None:
+        what, commands = DAMAGED
+    if one.kind == "erlang_ended":
+        what, commands = BOOTS.get(causes.MARKS.get(one.reason or "", ""), (what, commands))
     if one.kind in ("boot_failed", "boot_error"):
         what, commands = BOOTS.get(causes.MARKS.get(one.reason or "", ""), ("", ()))
         if not what and one.events:
@@ -308,7 +318,8 @@ def _fills(one: ClusterEvent) -> dict[str, str]:
     vhost, name = split_queue(one.queue) if one.queue else ("/", one.name or "")
     others = listing(one.name.split(", ")) if one.name else "the other nodes"
     return {"node": shown(one.node or ""), "queue": shown(one.queue or "the queue"), "others": others,
-            "these": shown(one.name or "the deprecated features"), "vhost": quote(shown(vhost)),
+            "damaged": shown(one.name or "data"), "these": shown(one.name or "the deprecated features"),
+            "vhost": quote(shown(vhost)),
             "name": quote(shown(name)) if one.queue or one.kind in OF_VHOSTS else shown(name)}  # fmt: skip
 
 
@@ -339,7 +350,7 @@ def _ending(incident: Incident) -> Iterator[ToDo]:
                        (f"rabbitmq-diagnostics -n {node} memory_breakdown",))  # fmt: skip
         elif one.kind == "node_gone":
             yield ToDo(f"Give the log of {node} too.")
-        elif one.pairs:
+        elif one.pairs or one.kind == "node_paused":
             yield from ()
         elif one.kind == "node_waiting":
             yield ToDo(f"Start the nodes that {node} waits for, those that stopped last first.")
