@@ -1,4 +1,4 @@
-"""Find what is still wrong when the logs end: nodes that have not come back or not booted, and alarms in force."""
+"""Find what is still wrong when the logs end: nodes that have not come back or not booted, partitions, and alarms."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Iterator
 
 from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.node_runs import is_booting
-from hawb.incident.replicas import WENT
 from hawb.incident.understanding import Incident
 
-ENDS = {"alarm_set": "alarm_cleared", "node_killed": "node_started", "node_gone": "node_started",
-        "node_paused": "node_started", "partition_begun": "node_started",
-        "partition_found": "node_started"}  # fmt: skip
-"""What ends a trouble of a node. The end of the node ends its alarms."""
+NODES = ("node_killed", "node_paused", "node_gone")
+PARTITIONS = ("partition_begun", "partition_found")
 
 
 def still(incident: Incident) -> Iterator[ClusterEvent]:
@@ -24,7 +21,13 @@ def still(incident: Incident) -> Iterator[ClusterEvent]:
     found = incident.cluster_events
     if any(incident.asked.is_over(one.at_us) for one in found):
         return
-    yield from (one for one in found if one.kind in ENDS and not _ended(one, found))
+    away = [one for one in found if one.kind in NODES and one.node and not _runs_after(incident, one.node, one.at_us)]
+    nodes = {one.node for one in away}
+    for one in found:
+        parted = one.kind in PARTITIONS and one.until_us is None and not _is_met(incident, one)
+        apart = parted and nodes.isdisjoint(node for pair in one.pairs for node in pair)
+        if one in away or apart or (one.kind == "alarm_set" and not _is_cleared(incident, one)):
+            yield one
     for run in incident.node_runs:
         if is_booting(run):
             waits = [one for one in found if (one.kind, one.node) == ("node_waiting", run.node)
@@ -33,11 +36,21 @@ def still(incident: Incident) -> Iterator[ClusterEvent]:
                 yield waits[-1]
 
 
-def _ended(trouble: ClusterEvent, found: list[ClusterEvent]) -> bool:
-    if trouble.kind == "partition_begun" and trouble.until_us is not None:
-        return True
-    nodes = {trouble.node, *trouble.nodes}
-    later = [one for one in found if one.node in nodes and one.at_us > trouble.at_us]
-    if trouble.kind == "alarm_set":
-        return any(one.kind in WENT or (one.kind == "alarm_cleared" and one.name == trouble.name) for one in later)
-    return any(one.kind == ENDS[trouble.kind] for one in later)
+def _runs_after(incident: Incident, node: str, at_us: int) -> bool:
+    """Return True if a node began to run after it had ended at a time."""
+    return any(run.node == node and run.from_us > at_us and run.ended_by != "failed" for run in incident.node_runs)
+
+
+def _is_met(incident: Incident, parted: ClusterEvent) -> bool:
+    """Return True if one of the parted nodes ran anew, or was met, later."""
+    nodes = {node for pair in parted.pairs for node in pair}
+    met = any(one.kind == "partition_healed" and one.pairs == parted.pairs and one.at_us >= parted.at_us
+              for one in incident.cluster_events)  # fmt: skip
+    return met or any(_runs_after(incident, node, parted.at_us) for node in nodes)
+
+
+def _is_cleared(incident: Incident, alarm: ClusterEvent) -> bool:
+    """Return True if an alarm was cleared, or its node ended, which clears it."""
+    return any(one.node == alarm.node and one.at_us >= alarm.at_us
+               and (one.kind in (*NODES, "node_stopped") or (one.kind, one.name) == ("alarm_cleared", alarm.name))
+               for one in incident.cluster_events)  # fmt: skip

@@ -111,7 +111,9 @@ def _lasting(incident: Incident, names: Names) -> Iterator[str]:
         elif one.kind == "node_paused":
             yield f"{node} has paused since {since}, and has not come back"
         elif one.kind == "node_gone":
-            yield f"{node} has been down since {since}, and its own log is missing"
+            yield f"{node} is gone since {since}, and its own log is missing"
+        elif one.kind == "partition_found":
+            yield f"{sides_in_words(sides(one.pairs), names)} found at {since} that they had been partitioned"
         elif one.pairs:
             yield f"{sides_in_words(sides(one.pairs), names)} run without each other since {since}"
         else:
