@@ -283,7 +283,10 @@ def _keyed(file: Path, section: str, entries: Iterable[tuple[str, str, Any]]) ->
 def _operator_policies(file: Path, export: Export) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for number, parameter in enumerate(export.parameters):
         if parameter.component == "operator_policy":
-            body = decode(file, f"parameters[{number}].value", parameter.value, PolicyBody)
+            place, value = f"parameters[{number}].value", bytes(parameter.value)
+            if value.startswith(b"["):
+                value = msgspec.json.encode(properties(file, place, decode(file, place, value, Table)))
+            body = decode(file, place, value, PolicyBody)
             policy = Policy(name=parameter.name, vhost=parameter.vhost, **msgspec.structs.asdict(body))
             yield parameter.vhost, parameter.name, policy_entry(file, policy)
 

@@ -184,6 +184,17 @@ def test_a_property_list_is_an_object_or_a_list_of_pairs(tmp_path: Path, listed:
     read_routing([tmp_path / "definitions.json"])
 
 
+def test_an_operator_policy_may_be_a_list_of_pairs_itself(tmp_path: Path):
+    value = [["pattern", "q"], ["definition", [["max-length", 5000]]], ["priority", 1], ["apply-to", "queues"]]
+    parameter = {"component": "operator_policy", "name": "cap", "vhost": "/", "value": value}
+    [policy] = imported(tmp_path, {"queues": [{"name": "q", "vhost": "/"}], "parameters": [parameter]}).scenario[
+        "operator_policies"]  # fmt: skip
+    assert (policy["pattern"], policy["definition"], policy["priority"]) == ("q", LIMIT, 1)
+    parameter["value"] = [["pattern"]]
+    with pytest.raises(ImportRefused, match=r"parameters\[0\]\.value"):
+        imported(tmp_path, {"queues": [], "parameters": [parameter]})
+
+
 @pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY)
 def test_an_empty_property_list_is_an_object_a_list_or_null(tmp_path: Path, empty: Any):
     result = imported(tmp_path, {"vhosts": [{"name": "/", "limits": empty, "metadata": empty}],
