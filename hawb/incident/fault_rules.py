@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hawb.incident.rule import ALL, Rule, rule
 
+CLASSIC_STORE = "a classic queue's store"
 BOOTS = (
     rule("boot_failed", "3.8", "rabbit_prelaunch_errors:log_message", "==========="),
     rule("boot_failed", ALL, "rabbit_prelaunch_errors:format_error", "Error during startup: {reason}"),
@@ -134,7 +135,7 @@ STREAMS = (
     rule("data_corrupt", "3.10-4.3", "osiris_log:truncate_invalid_idx_records",
          "Multiple corrupted chunks in segment file {_}", name="a stream's segment"),
     rule("data_corrupt", "3.10-4.3", "rabbit_classic_queue_store_v2:read",
-         "Per-queue store CRC32 check failed in {_}", name="a classic queue's store"),
+         "Per-queue store CRC32 check failed in {_}", name=CLASSIC_STORE),
 )  # fmt: skip
 
 TIMEOUTS = (

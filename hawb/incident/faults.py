@@ -129,7 +129,7 @@ def _fault(at_us: int, event: Event) -> ClusterEvent | None:
     if kind == "stream_reader_ended":
         kind = "stream_failed"
     elif kind in ("stream_failed", "coordinator_failed"):
-        node = event.peer or node
+        kind, node = _lacking(event.reason) or kind, event.peer or node
     elif kind in ("process_crashed", "child_ended"):
         kind = _crash(event)
     elif kind in ("cookie_refused", "queue_unavailable"):
@@ -146,6 +146,12 @@ def _fault(at_us: int, event: Event) -> ClusterEvent | None:
                      nodes=event.nodes, count=count, events=(event,))  # fmt: skip
 
 
+def _lacking(reason: str | None) -> str | None:
+    """Return the kind of fault if a reason says that the disk is full or no more files can be opened."""
+    marks = (mark for mark, cause in causes.MARKS.items() if cause in LACKING and mark in (reason or ""))
+    return next((LACKING[causes.MARKS[mark]] for mark in marks), None)
+
+
 def _on_purpose(reason: str | None) -> bool:
     return reason is not None and reason.startswith(ON_PURPOSE)
 
@@ -154,7 +160,7 @@ def _crash(event: Event) -> str:
     """Return the kind of a process crash, by its reason, its queue or its name."""
     if event.reason in causes.MARKS and causes.MARKS[event.reason] == causes.DAMAGE:
         return "data_corrupt"
-    if (lacks := LACKING.get(causes.MARKS.get(event.reason or "", ""))) is not None:
+    if (lacks := _lacking(event.reason)) is not None:
         return lacks
     if event.queue:
         return "queue_crashed"

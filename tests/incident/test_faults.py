@@ -127,7 +127,8 @@ FAILED_BOOTS = {
         "its Erlang is too old"),
     "a port that only root may use": (
         STARTS + severe('Failed to start TCP listener [::]:80, error: eacces')
-        + failed('Error during startup: {error,{could_not_start_listener,"::",80,eacces}}'), "(eacces)"),
+        + failed('Error during startup: {error,{could_not_start_listener,"::",80,eacces}}'),
+        "a listener (80) could not be started"),
     "an address of another host": (
         STARTS + severe('Failed to start TCP listener [10.0.0.7]:5672, error: eaddrnotavail')
         + failed('Error during startup: {error,{could_not_start_listener,"10.0.0.7",5672,eaddrnotavail}}'),
@@ -347,6 +348,9 @@ FAULTS = {
         severe("** Generic server ra_log_wal terminating", "** Last message in was x", "** When Server state == y",
                "** Reason for termination ==", "** {{badmatch,{error,enospc}},[{ra_log_wal,flush_pending,1,[]}]}"),
         "n1 could not write to its disk (enospc)"),
+    "a full disk under a stream": (
+        severe("rabbit_stream_coordinator: failed to start writer __s_1 on rabbit@n1 in 4 Error: {error,enospc}",
+               level="warning"), "n1 could not write to its disk (enospc)"),
     "a queue that may not be deleted by force": (
         severe("Queue orders in vhost / is down. The queue may be non-empty. Refusing to force-delete."),
         "n1: clients were refused orders: no process of it runs"),
@@ -469,6 +473,11 @@ def test_damaged_data_of_no_known_queue_has_commands_that_can_be_run(tmp_path):
     [first, *_] = todo(found, account(found).names)
     assert first.commands == ("rabbitmqctl -n rabbit@n1 list_queues name type state",)
     assert "the write-ahead log of Raft there is damaged" in first.what
+
+
+def test_a_damaged_store_of_a_classic_queue_has_no_members_to_send_it_anew(tmp_path):
+    found = told(tmp_path, n1=severe("Per-queue store CRC32 check failed in /var/lib/x/1.qs seq id 1 offset 2 size 3"))
+    assert "no other copy of what a classic queue cannot read" in todo(found, account(found).names)[0].what
 
 
 def test_a_machine_that_ended_without_disk_is_given_disk(tmp_path):

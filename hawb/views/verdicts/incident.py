@@ -16,6 +16,7 @@ from hawb.engine.core.naming import split_queue
 from hawb.incident import causes
 from hawb.incident.asked import WHOLE
 from hawb.incident.cluster_event import ClusterEvent
+from hawb.incident.fault_rules import CLASSIC_STORE
 from hawb.incident.faults import BROKEN
 from hawb.incident.losses import APART, Possible, QueueLosses
 from hawb.incident.not_logs import not_logs, what
@@ -218,7 +219,7 @@ BOOTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     causes.OPEN_FILES: ("Raise the limit of open files for RabbitMQ on the host of {node}, and start it again.",
                         ("rabbitmq-diagnostics -n {node} status",)),
     causes.LISTENER: ("Correct the address, port or certificates of the listener in the configuration of {node}, and"
-                      " start it again.", ()),
+                      " start it again. A port below 1024 needs a privilege.", ()),
     causes.ADDRESS: ("Let {node} listen on an address of its host, and start it again.", ()),
     causes.DEFINITIONS: ("Correct the definitions that the configuration of {node} names, or leave them out, and start"
                          " it again.", ()),
@@ -272,7 +273,9 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
 DAMAGED = ("Save the disk of {node} and check it: {damaged} there is damaged. Where a majority of the other members"
            " of a queue runs, delete its member on {node} and add it again: it then receives the log anew.",
            ("rabbitmqctl -n {node} list_queues name type state",))  # fmt: skip
-"""The remedy for damaged data of an unknown queue."""
+DAMAGED_CLASSIC = ("Save the disk of {node} and check it: without mirrors there is no other copy of what a classic"
+                   " queue cannot read there.", ("rabbitmqctl -n {node} list_queues name type state",))  # fmt: skip
+"""The remedies for damaged data of an unknown queue."""
 OF_VHOSTS = ("vhost_failed", "vhost_down")
 
 
@@ -296,7 +299,7 @@ def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
     if one.kind == "queue_unavailable" and one.name:
         what, commands = "Start {others}: {queue} is on its disk.", ("systemctl start rabbitmq-server   # on {others}",)
     if one.kind == "data_corrupt" and one.queue is None:
-        what, commands = DAMAGED
+        what, commands = DAMAGED_CLASSIC if one.name == CLASSIC_STORE else DAMAGED
     if one.kind == "erlang_ended":
         what, commands = BOOTS.get(causes.MARKS.get(one.reason or "", ""), (what, commands))
     if one.kind in ("boot_failed", "boot_error"):
