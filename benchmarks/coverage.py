@@ -37,12 +37,12 @@ class Measured(Struct, frozen=True):
 
 
 MEASURED = (
-    Measured("monthly-failures", "monthly", "mirrored", "publish_down_s"),
-    Measured("monthly-failures", "monthly", "quorum", "publish_down_s"),
-    Measured("monthly-failures", "monthly", "quorum", "publish_down_s", "mirrored"),
-    Measured("replica-counts", "three-racks", "quorum-3", "publish_down_s"),
-    Measured("replica-counts", "three-racks", "classic-3", "publish_down_s"),
-    Measured("replica-counts", "three-racks", "classic-3", "publish_down_s", "quorum-3"),
+    Measured("monthly-failures", "monthly", "mirrored", "queue_down_s"),
+    Measured("monthly-failures", "monthly", "quorum", "queue_down_s"),
+    Measured("monthly-failures", "monthly", "quorum", "queue_down_s", "mirrored"),
+    Measured("replica-counts", "three-racks", "quorum-3", "queue_down_s"),
+    Measured("replica-counts", "three-racks", "classic-3", "queue_down_s"),
+    Measured("replica-counts", "three-racks", "classic-3", "queue_down_s", "quorum-3"),
     Measured("policies", "kills", "manual-stop-when-kill-always", "lost_confirmed"),
     Measured("policies", "kills", "automatic-stop-when-kill-always", "lost_confirmed"),
     Measured("policies", "kills", "automatic-stop-when-kill-always", "lost_confirmed", "manual-stop-when-kill-always"),

@@ -69,12 +69,13 @@ class Trial:
             promotions=queue.promotions,
             unsynchronised_promotions=queue.unsynchronised_promotions,
             outages=queue.outages,
-            publish_down_s=down_s,
-            consume_down_s=down_s,
+            publish_down_s=0.0,
+            consume_down_s=0.0,
             sync_blocked_s=queue.blocked.at(now_us) / SECOND_US,
             metadata_down_s=self.cluster.dark.at(now_us) / SECOND_US,
             bytes_replicated=queue.copies * self.given.size_bytes,
             messages=runs.size(queue.content),
+            queue_down_s=down_s,
         )
 
     # Time passes

@@ -25,6 +25,7 @@ import numpy as np
 from hawb.engine import advance
 from hawb.engine.clients.steady import flows
 from hawb.engine.clients.steady.closing import close_with_nodes
+from hawb.engine.clients.steady.interruptions import is_confirmed, is_delivered
 from hawb.engine.cluster.metadata import is_writable_anywhere
 from hawb.engine.core import randomness, runs
 from hawb.engine.core.ledger import Account, Outage
@@ -36,6 +37,7 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.forms import Verb
 from hawb.scenario.verbs import Close, Consume, Cut, Heal, Kill, Partition, PowerOff, Publisher, Start, Stop, Wipe
 from hawb.study import histories
+from hawb.study.client_times import ClientTimes
 from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
 from hawb.study.repairs import Repairs
@@ -93,6 +95,8 @@ class Played:
         self._look_us: int | None = 0
         self._outages, self._was_down, self._metadata_down = 0, False, Outage()
         self._led, self._unled_us = design.queue_type == "classic", 0
+        deadline_us = beginning.microseconds(environment.traffic.late_after_s)
+        self._unconfirmed, self._undelivered = ClientTimes(deadline_us), ClientTimes(deadline_us)
 
     def through(self, history: Iterable[list[int]], horizon_us: int) -> None:
         """Play the history's events before the horizon, and stop there."""
@@ -116,12 +120,13 @@ class Played:
             promotions=account.promotions,
             unsynchronised_promotions=account.unsynchronised_promotions,
             outages=self._outages,
-            publish_down_s=down_s,
-            consume_down_s=down_s,
+            publish_down_s=self._unconfirmed.at(now_us) / SECOND_US,
+            consume_down_s=self._undelivered.at(now_us) / SECOND_US,
             sync_blocked_s=account.syncing.at(now_us) / SECOND_US,
             metadata_down_s=self._metadata_down.at(now_us) / SECOND_US,
             bytes_replicated=account.bytes_replicated,
             messages=runs.size(self._held()),
+            queue_down_s=down_s,
         )
 
     @property
@@ -166,6 +171,7 @@ class Played:
     def _notice(self) -> None:
         """Schedule the next look, at the next full second, unless clients, nodes, work and repairs are done."""
         self._watch_metadata()
+        self._watch_clients()
         down = self.account.down.since_us is not None
         if self._led:
             self._outages += down and not self._was_down
@@ -182,6 +188,14 @@ class Played:
         """Record since when no node can change metadata."""
         watched = self._metadata_down.end if is_writable_anywhere(self.turn) else self._metadata_down.begin
         self._metadata_down = watched(self.turn.now_us)
+
+    def _watch_clients(self) -> None:
+        """Record since when offered messages are not confirmed, and ready ones not delivered."""
+        turn, publisher = self.turn, self.turn.publishers.get(self._publisher)
+        confirmed = publisher is not None and is_confirmed(turn, publisher)
+        self._unconfirmed.watch(turn.now_us, is_served=self.rate == 0 or confirmed)
+        delivered = self._is_consuming() and is_delivered(turn, turn.consumers[CONSUMER])
+        self._undelivered.watch(turn.now_us, is_served=not self._consumes or delivered)
 
     def _content(self) -> bool:
         publishes = self._rate_in_use() == self.rate
@@ -232,6 +246,7 @@ class Played:
         elif not self._is_consuming() and (nodes := self._open_nodes()) and self._is_served_at(nodes[0]):
             self._consume_at(nodes[0])
         self._watch_metadata()
+        self._watch_clients()
         self._look_us = None
         changes_us = min(advance.next_time_us(self.turn), self._work.due_us(self.turn.now_us))
         if not self._content() and changes_us < float("inf"):

@@ -21,6 +21,8 @@ from hawb.scenario.fields import AtLeastOne, Bytes, Part, Period, Prefetch, Seco
 from hawb.scenario.verbs import PublishMode
 
 HOURS = 24
+DEADLINE_S = 5.0
+"""How long a client waits for confirms in RabbitMQ's tutorial on them, in seconds (`waitForConfirmsOrDie(5_000)`)."""
 
 Share = Annotated[float, Meta(ge=0, le=1, description="a share, a number from 0 to 1")]
 Shape = Annotated[float, Meta(gt=0, le=100, description="a number above 0, up to 100")]
@@ -141,7 +143,8 @@ class ConsumerOutages(Part, frozen=True, kw_only=True):
 class Traffic(Part, frozen=True, kw_only=True):
     """The queue's traffic: messages that are published, and that consumers can take, a second.
 
-    Each is the same all day or has a rate for each hour.
+    Each is the same all day or has a rate for each hour. A message that is not confirmed, or not delivered, within
+    `deadline_s` is late (`DEADLINE_S` if it is None).
     """
 
     publish_per_s: Flow | ByHour
@@ -153,6 +156,12 @@ class Traffic(Part, frozen=True, kw_only=True):
     prefetch: Prefetch = 0
     bursts: Bursts | None = None
     consumer_outages: ConsumerOutages | None = None
+    deadline_s: Seconds | None = None
+
+    @property
+    def late_after_s(self) -> float:
+        """Return the seconds after which a message is late."""
+        return DEADLINE_S if self.deadline_s is None else self.deadline_s
 
 
 class Environment(Part, frozen=True, kw_only=True):

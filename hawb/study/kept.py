@@ -25,7 +25,8 @@ COLUMNS = (
     "effective_trials", "difference", "difference_low", "difference_high",
 )  # fmt: skip
 MEASURES = (
-    "lost_confirmed", "delivered_twice", "publish_down_s", "sync_blocked_s", "metadata_down_s", "bytes_replicated",
+    "lost_confirmed", "delivered_twice", "publish_down_s", "consume_down_s", "queue_down_s", "sync_blocked_s",
+    "metadata_down_s", "bytes_replicated",
 )  # fmt: skip
 """The measures of records that are kept, beside the price where the study has prices."""
 DIGITS = 4

@@ -362,7 +362,7 @@ def _played(asked: Study, name: str, in_draws: Study | None) -> Played:
     refused = setup.refused(asked.designs[name], asked.environments[AROUND])
     trials = min(asked.trials, max(FEW, asked.trials // ONE_IN)) if refused else asked.trials
     batch = records(asked, name, AROUND, 0, trials)
-    lost, down_s = batch["lost_confirmed"].to_numpy(), batch["publish_down_s"].to_numpy()
+    lost, down_s = batch["lost_confirmed"].to_numpy(), batch["queue_down_s"].to_numpy()
     mean_s, low_s, high_s = Weights(batch).mean_of(down_s).values()
     open_share = 0.0
     if in_draws and not refused:
@@ -379,6 +379,6 @@ def _open(in_draws: Study, name: str) -> tuple[float, float]:
     for environment in in_draws.environments:
         batch = records(in_draws, name, environment, 0, in_draws.trials)
         weights = Weights(batch)
-        down.append(weights.in_batches(batch["publish_down_s"].to_numpy()))
+        down.append(weights.in_batches(batch["queue_down_s"].to_numpy()))
         share.append(weights.in_batches(batch["lost_confirmed"].to_numpy() > 0))
     return between(down), between(share)

@@ -177,12 +177,13 @@ RECORD: dict[str, str] = {
     "promotions": "how often a mirror became master",
     "unsynchronised_promotions": "how often one that did not hold all messages did",
     "outages": "how often the queue was without a master or leader",
-    "publish_down_s": "seconds in which nothing could be published",
-    "consume_down_s": "seconds in which nothing could be consumed",
+    "publish_down_s": "seconds whose messages were offered and not confirmed within the deadline",
+    "consume_down_s": "seconds in which ready messages were not delivered within the deadline",
     "sync_blocked_s": "seconds in which a synchronisation blocked the queue",
     "metadata_down_s": "seconds in which no node that ran could have metadata changed (queues, bindings, policies)",
     "bytes_replicated": "bytes sent from replica to replica",
     "messages": "messages in the queue at the end",
+    "queue_down_s": "seconds in which the queue was without a master, or a leader with a majority",
 }
 """The meaning of each number of a record (`hawb.study.trial_record`), in its order."""
 

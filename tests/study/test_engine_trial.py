@@ -67,6 +67,7 @@ ENVIRONMENT = Environment(
     rolling_upgrades=WORK,
 )
 HORIZON_S = 300
+DEADLINE_S = ENVIRONMENT.traffic.late_after_s
 
 
 def played(*events: tuple[float, int, int]) -> Record:
@@ -75,8 +76,10 @@ def played(*events: tuple[float, int, int]) -> Record:
     return play(DESIGN, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000)
 
 
-def written(*steps: Step, metadata_down_s: float = 0.0) -> Record:
-    """The record that the outcome of a scenario gives."""
+def written(
+    *steps: Step, metadata_down_s: float = 0.0, publish_down_s: float = 0.0, consume_down_s: float = 0.0
+) -> Record:
+    """The record that the outcome of a scenario gives, with the times of metadata and of clients, which it lacks."""
     begins = (publisher(1, "a", 0), consumer("a", 0))
     run = Run.of(replace(scenario(DESIGN, ENVIRONMENT, 5), steps=(*begins, *steps)))
     ended = outcome(run, run.moment_at(HORIZON_S))
@@ -85,10 +88,11 @@ def written(*steps: Step, metadata_down_s: float = 0.0) -> Record:
         name: sum(last - first + 1 for first, last in ledger[name])
         for name in ("confirmed", "nacked", "refused", "lost", "delivered_twice")
     }
-    names = ("promotions", "unsynchronised_promotions", "publish_down_s", "consume_down_s", "sync_blocked_s")
+    names = ("promotions", "unsynchronised_promotions", "sync_blocked_s", "bytes_replicated")
     return Record(
         published=ledger["published"], lost_confirmed=ledger["lost_confirmed"], **counts,
-        **{name: availability[name] for name in (*names, "bytes_replicated")},
+        **{name: availability[name] for name in names}, queue_down_s=availability["publish_down_s"],
+        publish_down_s=publish_down_s, consume_down_s=consume_down_s,
         outages=sum(event["event"] == "master_down" for event in ended["events"]),
         messages=ended["queues"][QUEUE]["messages"], metadata_down_s=metadata_down_s,
     )  # fmt: skip
@@ -150,7 +154,7 @@ def test_a_procedure_that_awaits_one_more_than_a_quorum_waits_for_a_member_and_t
         design = Design(queue_type="quorum", nodes=3, replicas=3, version="3.10", upgrade=procedure)
         trial = Played(design, ENVIRONMENT, 5)
         trial.through(faults, 150_000_000)
-        down_s[awaits] = trial.record().publish_down_s
+        down_s[awaits] = trial.record().queue_down_s
     assert down_s[False] > 10 > 1 > down_s[True]
 
 
@@ -170,10 +174,11 @@ def test_a_node_that_lost_power_is_missed_after_net_ticktime():
     found = played((100, POWER_OFF, 0b001), (110, START, 0b001))
     assert found == written(
         Step(PowerOff(("a",)), at=100), publisher(2, "b", 101), Step(Start(("a",)), at=110), consumer("a", 117),
-        metadata_down_s=15,
+        metadata_down_s=15, publish_down_s=15 - DEADLINE_S, consume_down_s=11.0005,
     )
-    assert found.publish_down_s == 15
-    assert played((100, POWER_OFF, 0b001)).publish_down_s == 60
+    assert found.queue_down_s == 15
+    missed = played((100, POWER_OFF, 0b001))
+    assert (missed.queue_down_s, missed.publish_down_s, missed.consume_down_s) == (60, 55, 56)
 
 
 def test_a_node_without_its_disk_is_forgotten_and_joins_again():
@@ -187,8 +192,8 @@ def test_a_node_without_its_disk_is_forgotten_and_joins_again():
 
 def test_who_waits_for_a_node_without_its_disk_is_made_to_boot():
     everybody_down = ((100, KILL, 0b111), (100, LOSE_DISK, 0b110))
-    assert played(*everybody_down).publish_down_s == 200
-    assert played(*everybody_down, (120, START, 0b111)).publish_down_s == 200
+    assert played(*everybody_down).queue_down_s == 200
+    assert played(*everybody_down, (120, START, 0b111)).queue_down_s == 200
     trial = Played(DESIGN, ENVIRONMENT, 5)
     rows = [(round(time_s * 1e6), kind, about) for time_s, kind, about in (*everybody_down, (120, START, 0b111))]
     trial.through(rows, 1_000_000_000)
@@ -201,13 +206,13 @@ def test_a_queue_that_is_gone_with_its_disk_is_declared_again():
     rows = np.array([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (200_000_000, START, 1)], np.int64)
     found = play(unmirrored, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000)
     assert (found.refused, found.lost_confirmed, found.messages) == (1001, 1000, 0)
-    assert found.publish_down_s == 101
+    assert (found.queue_down_s, found.publish_down_s) == (101, 101 - DEADLINE_S)
 
 
 def test_a_lone_node_without_its_disk_begins_anew():
     lone = replace(DESIGN, nodes=1, replicas=1, policy={})
     rows = np.array([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (200_000_000, START, 1)], np.int64)
-    assert 100 < play(lone, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000).publish_down_s < 120
+    assert 100 < play(lone, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000).queue_down_s < 120
 
 
 def test_a_quorum_queue_has_a_member_on_a_node_that_joined_again():
@@ -234,12 +239,15 @@ def test_a_side_is_given_up_by_hand_where_partitions_are_ignored():
     assert replace(found, outages=2) == written(
         Step(Partition((("a",), ("b", "c"))), at=100), Step(Heal(), at=200.5),
         Step(Stop(("b", "c")), at=201), Step(Start(("b", "c")), at=203), metadata_down_s=60,
+        publish_down_s=60 - DEADLINE_S,
     )  # fmt: skip
 
 
 def test_a_link_that_is_cut_and_healed_in_time_changes_nothing_for_good():
     found = played((100, CUT_LINK, 0b011), (130, HEAL, 0b011))
-    assert found == written(Step(Cut((("a", "b"),)), at=100), Step(Heal(), at=130), metadata_down_s=30)
+    assert found == written(
+        Step(Cut((("a", "b"),)), at=100), Step(Heal(), at=130), metadata_down_s=30, publish_down_s=30 - DEADLINE_S
+    )
     assert found.promotions == found.lost == found.outages == 0
 
 
@@ -275,7 +283,60 @@ def test_a_quorum_queue_has_an_outage_for_each_leader_that_dies_and_none_for_its
     history, horizon_us = leader_deaths(deaths), HORIZON_S * 1_000_000
     found = play(QUORUM, STEADY, history, 5, horizon_us)
     assert found.outages == found.nacked == 0 if not deaths else 2 <= found.outages <= deaths
-    assert (found.publish_down_s == 0) == (deaths == 0)
+    assert (found.queue_down_s == 0) == (deaths == 0)
+    assert found.publish_down_s == found.consume_down_s == 0  # elections and new connections take less than 5 s
+
+
+# What clients see
+
+CALM = Environment(traffic=Traffic(publish_per_s=10.0, consume_per_s=20.0, deadline_s=2.0))
+CLASSIC = Design(queue_type="classic", nodes=3, replicas=3, version="3.13", policy={"ha-sync-mode": "automatic"})
+
+
+def seen(
+    design: Design, *events: tuple[float, int, int], environment: Environment = CALM
+) -> tuple[float, float, float]:
+    """Return the seconds of publishers, of consumers and of the queue itself in a trial of a history."""
+    rows = [(round(time_s * 1e6), kind, about) for time_s, kind, about in events]
+    trial = Played(design, environment, 5)
+    trial.through(rows, HORIZON_S * 1_000_000)
+    found = trial.record()
+    return found.publish_down_s, found.consume_down_s, found.queue_down_s
+
+
+@pytest.mark.parametrize("handling", ["ignore", "autoheal", "pause_minority"])
+def test_publishers_of_a_mirrored_queue_get_no_confirms_until_a_cut_is_noticed(handling: str):
+    """The queue's master, with both clients, is on one side of the cut and so serves its consumer."""
+    design = replace(CLASSIC, cluster_partition_handling=handling)
+    assert seen(design, (100, CUT, 0b100), (250, HEAL, 0)) == (58, 0, 0)
+
+
+def test_publishers_of_a_quorum_queue_are_confirmed_by_the_majority_meanwhile():
+    assert seen(QUORUM, (100, CUT, 0b100), (250, HEAL, 0)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("lasts_s", [1.5, 2.0])
+def test_what_is_over_by_the_deadline_is_no_interruption(lasts_s: float):
+    assert seen(CLASSIC, (100, CUT, 0b100), (100 + lasts_s, HEAL, 0)) == (0, 0, 0)
+    at_once = replace(CALM, traffic=replace(CALM.traffic, deadline_s=0.0))
+    published_s, _, _ = seen(CLASSIC, (100, CUT, 0b100), (100 + lasts_s, HEAL, 0), environment=at_once)
+    assert published_s == pytest.approx(lasts_s, abs=0.01)
+
+
+def test_clients_of_either_type_of_queue_lose_the_same_time_with_all_nodes():
+    lost = ((100, KILL, 0b111), (150, START, 0b111))
+    for design in (CLASSIC, QUORUM):
+        published_s, consumed_s, down_s = seen(design, *lost)
+        assert 50 < down_s < 60
+        assert 48 < published_s < 60
+        assert published_s <= consumed_s < 60
+
+
+def test_consumers_that_stay_away_and_publishers_with_nothing_to_send_are_not_interrupted():
+    night = replace(CALM, traffic=replace(CALM.traffic, publish_per_s=(0.0,) * 24))
+    lost = ((90, CONSUMERS_AWAY, 0), (100, KILL, 0b111), (150, START, 0b111))
+    published_s, consumed_s, down_s = seen(CLASSIC, *lost, environment=night)
+    assert (published_s, consumed_s) == (0, 0) != down_s
 
 
 # Metadata

@@ -93,7 +93,7 @@ MIRRORED = Design(
 @pytest.mark.parametrize("nodes", [1, 3])
 def test_a_queue_on_one_node_is_there_as_often_as_its_node(nodes):
     design = Design(queue_type="classic", nodes=nodes, replicas=1, version="3.13")
-    down_s, interval_s = estimates(design, environment(0.0), "publish_down_s", 40)
+    down_s, interval_s = estimates(design, environment(0.0), "queue_down_s", 40)
     share = REPAIR_S / (UP_S + REPAIR_S)
     assert abs(down_s / (HORIZON_US / 1e6) - share) < interval_s / (HORIZON_US / 1e6)
     assert interval_s / (HORIZON_US / 1e6) < 0.03 * share
@@ -102,7 +102,7 @@ def test_a_queue_on_one_node_is_there_as_often_as_its_node(nodes):
 def test_two_replicas_are_down_as_long_as_the_chain_says():
     chain = stationary(two_replicas())
     share = chain["none"] + chain["other waits"]
-    down_s, interval_s = estimates(MIRRORED, environment(0.0), "publish_down_s", 60)
+    down_s, interval_s = estimates(MIRRORED, environment(0.0), "queue_down_s", 60)
     assert abs(down_s / (HORIZON_US / 1e6) - share) < interval_s / (HORIZON_US / 1e6)
     assert interval_s / (HORIZON_US / 1e6) < 0.05 * share
 
@@ -143,7 +143,7 @@ def test_biased_failures_tell_what_the_chain_says_of_rare_losses(capsys):
     in_sync = (spent["one"] + spent["other waits"]) / MINUTES_S * link_s / MONTH_S
     found = {}
     for field, link, consume_per_s, expected in (
-        ("publish_down_s", 0.0, 2.0, (spent["none"] + spent["other waits"]) * 1e6),
+        ("queue_down_s", 0.0, 2.0, (spent["none"] + spent["other waits"]) * 1e6),
         ("unsynchronised_promotions", link_s, 0.01, in_sync),
     ):
         mean, error, effective = rare(field, link, consume_per_s, BIASED)
@@ -157,5 +157,5 @@ def test_biased_failures_tell_what_the_chain_says_of_rare_losses(capsys):
         for field, (_, error, plain) in found.items():
             print(f"{field}: standard error {error:.1%} of what is expected, {plain:.1%} without biasing")
     assert abs(worst[0]) < Z_99
-    assert found["publish_down_s"][1] < 0.05
+    assert found["queue_down_s"][1] < 0.05
     assert found["unsynchronised_promotions"][1] < 0.25

@@ -86,6 +86,7 @@ FULL = {
                 "prefetch": 100,
                 "bursts": {"every": {"mean_s": 86400}, "lasts": {"mean_s": 600}, "publish_times": 5},
                 "consumer_outages": {"every": {"mean_s": 86400}, "lasts": {"mean_s": 3600}},
+                "deadline_s": 5,
             },
             "timing": {"network_mb_s": 625, "fsync_s": 0.002},
         },

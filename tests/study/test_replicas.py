@@ -82,7 +82,7 @@ def test_what_is_played_is_what_the_trials_rows_tell():
     told = cells(what_if(cluster(queues=[queue(**HOLDS)]), MATRIX, trials=70, seed=3))
     for key in (("classic", 1), ("quorum", 2)):
         rows = {row["measure"]: row for row in live(smaller(asked, 70, [f"{key[0]}-{key[1]}"]))}
-        lost, down = rows["lost_confirmed"], rows["publish_down_s"]
+        lost, down = rows["lost_confirmed"], rows["queue_down_s"]
         played = told[key].played
         assert played.lost.interval == pytest.approx((lost["share_low"], lost["share_high"]))
         assert (played.down.mean_s, played.down.low_s, played.down.high_s) == tuple(

@@ -12,7 +12,7 @@ def cell(design: str, environment: str, minutes: float, half: float | None = 0.1
     lost = {"share_low": None if half is None else share, "share_high": None if half is None else share}
     common = {"design": design, "environment": environment}
     return [
-        common | {"measure": "publish_down_s", "mean": 60 * minutes, "mean_low": low, "mean_high": high},
+        common | {"measure": "queue_down_s", "mean": 60 * minutes, "mean_low": low, "mean_high": high},
         common | {"measure": "lost_confirmed", "share": share} | lost,
     ]
 

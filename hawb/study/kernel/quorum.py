@@ -239,6 +239,12 @@ def credit(t, q, p):
     return UNHINDERED if t.queue.up else max(0, t.setup.soft_limit + 1 - undecided(t))
 
 
+@inner
+def answers(t, q, p):
+    """Return True if the queue can commit, and has decided all earlier messages of the publisher's channel."""
+    return t.queue.up == 1 and (t.setup.confirms == 0 or undecided(t) == 0)
+
+
 # Committed proposals
 
 

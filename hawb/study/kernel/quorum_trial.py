@@ -8,6 +8,7 @@ from hawb.study.compiled import inner, rule
 from hawb.study.draws import below
 from hawb.study.kernel import (
     arrival,
+    client_times,
     closing,
     departure,
     disks,
@@ -41,6 +42,7 @@ from hawb.study.kernel.hosting import (
 from hawb.study.kernel.metadata_store import stand, store_changes, store_happens
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.quorum import (
+    answers,
     ask_for,
     channel_down,
     connection_fails,
@@ -122,6 +124,7 @@ def set_up(t):
         t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = t.book.metadata_down_since = NEVER
+    client_times.begin(t)
     t.consumer.node = t.publisher.node = t.queue.master = NONE
     t.publisher.closed = 1
     stand(t)
@@ -328,9 +331,10 @@ def tell(t, row):
     for k in range(len(row)):
         row[k] = 0
     row[0], row[1], row[2], row[3] = book.published, windows.total(t.confirmed), book.nacked, book.refused
-    row[6], row[9], row[10], row[11] = windows.total(t.delivered_twice), book.outages, down_us, down_us
+    row[6], row[9] = windows.total(t.delivered_twice), book.outages
+    row[10], row[11] = client_times.unconfirmed_us(t), client_times.undelivered_us(t)
     row[13], row[14] = trial.metadata_down_us(t), book.bytes_replicated
-    row[15] = windows.total(t.held) + waits(t) + pending(t)
+    row[15], row[16] = windows.total(t.held) + waits(t) + pending(t), down_us
 
 
 NEVER_HAPPENS = (
@@ -340,7 +344,7 @@ NEVER_HAPPENS = (
 """Functions of classic queues' replicas."""
 PARTS = {
     trial.set_up: set_up, trial.happen: happen, trial.tell: tell, flows.flow: flow,
-    steady.next_change_us: next_change_us, closing.credit: credit,
+    steady.next_change_us: next_change_us, closing.credit: credit, steady.answers: answers,
     disks.lose_nodes: going_down.kill, departure.lose_unwritten: silence.nothing,
     departure.fall_silent: quorum_nodes.fall_silent, arrival.store_starts: metadata_store.store_starts,
     node_ports.reaches_store: metadata_store.reaches_store,

@@ -56,6 +56,7 @@ def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarr
         "confirms": traffic.mode == "confirm", "automatic": traffic.ack == "auto",
         "listed": len(listed), "client_local": places_by_client(design),
         "consume_ticks": consumed.numerator, "consume_us": consumed.denominator,
+        "deadline_us": beginning.microseconds(traffic.late_after_s),
         **procedure(design, environment),
     }  # fmt: skip
     if design.queue_type == "quorum":

@@ -53,7 +53,7 @@ SETUP = record(
     " lone_boot_rounds keeps_records khepri consumes_again orphaned_mirrors_confirm"
     " handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
     " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
-    " client_local consume_ticks consume_us listed preferred election_us"
+    " client_local consume_ticks consume_us deadline_us listed preferred election_us"
     " between_us awaits await_timeout_us syncs_by_hand drains rebalances maintenance_us upgrade_us"
 )
 """The settings. Rates are so many ticks in so many microseconds; `listed` is the number of nodes in the list of that
@@ -70,6 +70,7 @@ QUEUE = record(
 BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
     " down_us down_since syncing_us syncing_since metadata_down_us metadata_down_since outages"
+    " unconfirmed_us unconfirmed_since undelivered_us undelivered_since"
 )
 CLOCK = record("start_us per_ticks per_us")
 """The clock of a client (`hawb.engine.clients.client_state.Clock`)."""

@@ -43,6 +43,12 @@ def queue_of(t, p):
 
 
 @inner
+def awaits_confirms(t, p):
+    """Return True if the publisher's messages are confirmed."""
+    return t.setup.confirms
+
+
+@inner
 def depart(t, p, count, lag_us):
     """Send messages to the queue."""
     schedule(t, lag_us, PUBLISH, count, p.node, 0, p.number)

@@ -6,6 +6,7 @@ from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
+from hawb.study.kernel.client_times import begin, unconfirmed_us, undelivered_us
 from hawb.study.kernel.deliveries import arrive, close, consume, give_up, resume, settle
 from hawb.study.kernel.disks import declare_again
 from hawb.study.kernel.flows import flow
@@ -75,6 +76,7 @@ def set_up(t):
         t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = t.book.syncing_since = t.book.metadata_down_since = NEVER
+    begin(t)
     t.consumer.node = t.publisher.node = NONE
     t.publisher.closed = 1
     t.queue.up, t.queue.orphaned_gm = 1, NONE
@@ -258,9 +260,9 @@ def tell(t, row):
     row[2], row[3] = book.nacked, book.refused
     row[4], row[5], row[6] = windows.total(t.lost), lost_confirmed, windows.total(t.delivered_twice)
     row[7], row[8], row[9] = book.promotions, book.unsynchronised_promotions, book.outages
-    row[10], row[11], row[12] = down_us, down_us, syncing_us
+    row[10], row[11], row[12] = unconfirmed_us(t), undelivered_us(t), syncing_us
     row[13], row[14] = metadata_down_us(t), book.bytes_replicated
-    row[15] = messages(t)
+    row[15], row[16] = messages(t), down_us
 
 
 @inner

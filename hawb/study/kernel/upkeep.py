@@ -8,6 +8,7 @@ from __future__ import annotations
 from hawb.rules import health_checks
 from hawb.study import histories
 from hawb.study.compiled import inner, rule
+from hawb.study.kernel.client_times import watch_clients
 from hawb.study.kernel.closing import close as close_publisher
 from hawb.study.kernel.closing import close_with_nodes
 from hawb.study.kernel.disks import lose_nodes, replace
@@ -104,6 +105,7 @@ def watch_metadata(t):
 def look(t):
     """Let clients and operators that are not content try again at the next second."""
     watch_metadata(t)
+    watch_clients(t)
     if is_content(t):
         t.moment.poll_us = NEVER
     else:
@@ -120,6 +122,7 @@ def look_after(t):
     keep_publishing(t)
     keep_consuming(t)
     watch_metadata(t)
+    watch_clients(t)
     t.moment.poll_us = NEVER
     changes_us = min(next_us(t), work_due_us(t))
     if changes_us != NEVER and not is_content(t):

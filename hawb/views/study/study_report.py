@@ -68,6 +68,7 @@ TIMES = ("election_s", "stop_s", "start_s", "boot_retry_s", "sync_messages_s", "
 
 JUDGED = {
     "lost_confirmed": "confirmed messages lost", "publish_down_s": "seconds out of use",
+    "consume_down_s": "seconds undelivered",
     "sync_blocked_s": "seconds blocked by a synchronisation",
     "metadata_down_s": "seconds without changes of metadata", PRICE: "price of a year",
 }  # fmt: skip

@@ -39,6 +39,11 @@ def queue_of(t: Turn, p: Publisher) -> Queue | None:
     return t.queues.get(p.queue)
 
 
+def awaits_confirms(_: Turn, p: Publisher) -> bool:
+    """Return True if a publisher's messages are confirmed, alone or as a transaction."""
+    return p.mode != "plain"
+
+
 def operation(p: Publisher, count: int) -> Publish:
     """Return the publish of so many of its messages."""
     return Publish(
@@ -97,7 +102,7 @@ def is_silent(t: Turn, q: Queue, node: int) -> bool:
 
 
 PORTS = (
-    "NODE_DOWN", "now_us", "publishers", "publishers_to", "queue_of", "depart", "block", "unblock", "end",
-    "in_mailbox", "unheard", "is_silent",
+    "NODE_DOWN", "now_us", "publishers", "publishers_to", "queue_of", "awaits_confirms", "depart", "block", "unblock",
+    "end", "in_mailbox", "unheard", "is_silent",
 )  # fmt: skip
 """The ports that engine and kernel both implement."""

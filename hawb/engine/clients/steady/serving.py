@@ -1,0 +1,32 @@
+"""Whether a queue serves clients with a rate now: answers for a publisher's messages, and sends to a consumer."""
+
+from __future__ import annotations
+
+from hawb.engine.classic.mailbox import is_busy
+from hawb.engine.classic.record_ports import mirrors
+from hawb.engine.clients.steady.consumer_ports import has_to_itself, is_heard
+from hawb.engine.clients.steady.publisher_ports import awaits_confirms, is_silent
+from hawb.engine.cluster.node_ports import linked
+
+SHARED = True  # the kernel of studies compiles this module
+
+
+def answers_for(t, q, p):
+    """Return True if a classic queue answers for a message that comes now as soon as its replicas have it.
+
+    While a mirror is gone and not known to be down, the channel waits for that mirror's answer (`rabbit_channel`).
+    """
+    if not q.up or is_busy(t, q, p.node):
+        return False
+    if awaits_confirms(t, p):
+        for node in mirrors(t, q):
+            if is_silent(t, q, node):
+                return False
+    return True
+
+
+def sends_to(t, q, c):
+    """Return True if a queue sends its messages to a consumer, and they reach the consumer's node."""
+    if q is None or not q.up or q.syncing or not is_heard(t, c) or not has_to_itself(t, q, c):
+        return False
+    return linked(t, q.master, c.node)
