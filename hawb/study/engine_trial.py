@@ -2,30 +2,29 @@
 
 Clients and service managers of nodes behave as in operation, in every design:
 
-* Publisher and consumer connect to the first node that accepts clients. If they lose their connection, or no node
-  accepts them, they try again each second. A consumer that was cancelled, or found no master, does the same. Its own
-  channel meanwhile behaves as a channel does (`hawb.engine.clients.subscriptions`).
+* Publishers and consumers connect to the nodes that `hawb.study.trial_clients` says. If they lose their connection, or
+  no node accepts them, they try again each second. A consumer that was cancelled, or found no master, does the same.
+  Its own channel meanwhile behaves as a channel does (`hawb.engine.clients.subscriptions`).
 * A node that exits by itself, such as one that has waited too long at boot, is started again within a second.
 * A new rate is a new publisher on the same node, as soon as the last one is not blocked.
 * Planned work is done as `hawb.study.work` says, and manual repairs as `hawb.study.repairs` says.
 * A quorum queue's members elect their first leader as the trial begins. Until then the queue counts as neither down nor
   unusable: in operation that election was over long before, and a year would have one outage more than it has failures.
-* During a partition a client sees the cluster as its node's partition sees it; a client connects to the first node that
-  accepts clients, in any partition.
+* During a partition a client sees the cluster as its node's partition sees it; a client connects to a node that accepts
+  clients, in any partition.
 
 Seconds in which nothing has changed since the last try are skipped: a new try would have the same result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from hawb.engine import advance
 from hawb.engine.clients.steady import flows
 from hawb.engine.clients.steady.closing import close_with_nodes
-from hawb.engine.clients.steady.interruptions import is_confirmed, is_delivered
 from hawb.engine.cluster.metadata import is_writable_anywhere
 from hawb.engine.core import randomness, runs
 from hawb.engine.core.ledger import Account, Outage
@@ -37,11 +36,11 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.forms import Verb
 from hawb.scenario.verbs import Close, Consume, Cut, Heal, Kill, Partition, PowerOff, Publisher, Start, Stop, Wipe
 from hawb.study import histories
-from hawb.study.client_times import ClientTimes
 from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
 from hawb.study.repairs import Repairs
 from hawb.study.talking import talk
+from hawb.study.trial_clients import FIRST, Clients
 from hawb.study.trial_record import Record
 from hawb.study.work import LOOK_US, Work
 
@@ -90,13 +89,12 @@ class Played:
         self._name = next(iter(self.turn.queues))
         self._kept_down: set[int] = set()
         self._consumes = True
-        self._connections, self._rate, self._hour, self._bursts = 0, 0.0, 0, False
+        self._connections, self._hour, self._bursts = 0, 0, False
         self._work, self._repairs = Work(design, environment), Repairs(design)
         self._look_us: int | None = 0
         self._outages, self._was_down, self._metadata_down = 0, False, Outage()
         self._led, self._unled_us = design.queue_type == "classic", 0
-        deadline_us = beginning.microseconds(environment.traffic.late_after_s)
-        self._unconfirmed, self._undelivered = ClientTimes(deadline_us), ClientTimes(deadline_us)
+        self._clients = self._all_clients()
 
     def through(self, history: Iterable[list[int]], horizon_us: int) -> None:
         """Play the history's events before the horizon, and stop there."""
@@ -120,8 +118,8 @@ class Played:
             promotions=account.promotions,
             unsynchronised_promotions=account.unsynchronised_promotions,
             outages=self._outages,
-            publish_down_s=self._unconfirmed.at(now_us) / SECOND_US,
-            consume_down_s=self._undelivered.at(now_us) / SECOND_US,
+            publish_down_s=mean_s([one.unconfirmed.at(now_us) for one in self._clients]),
+            consume_down_s=mean_s([one.undelivered.at(now_us) for one in self._clients]),
             sync_blocked_s=account.syncing.at(now_us) / SECOND_US,
             metadata_down_s=self._metadata_down.at(now_us) / SECOND_US,
             bytes_replicated=account.bytes_replicated,
@@ -143,6 +141,13 @@ class Played:
     def account(self) -> Account:
         """Return the queue's entry in the ledger."""
         return self.turn.account(self._name)
+
+    def _all_clients(self) -> list[Clients]:
+        deadline_us = beginning.microseconds(self._traffic.late_after_s)
+        if self._traffic.clients is None:
+            return [Clients(FIRST, CONSUMER, deadline_us)]
+        homes = range(len(self.turn.nodes))
+        return [Clients(node, f"{CONSUMER} {self.names([node])[0]}", deadline_us) for node in homes]
 
     # Time.
 
@@ -190,32 +195,22 @@ class Played:
         self._metadata_down = watched(self.turn.now_us)
 
     def _watch_clients(self) -> None:
-        """Record since when offered messages are not confirmed, and ready ones not delivered."""
-        turn, publisher = self.turn, self.turn.publishers.get(self._publisher)
-        confirmed = publisher is not None and is_confirmed(turn, publisher)
-        self._unconfirmed.watch(turn.now_us, is_served=self.rate == 0 or confirmed)
-        delivered = self._is_consuming() and is_delivered(turn, turn.consumers[CONSUMER])
-        self._undelivered.watch(turn.now_us, is_served=not self._consumes or delivered)
+        for one in self._clients:
+            one.watch(self.turn, offers=self.rate != 0, consumes=self._consumes)
 
     def _content(self) -> bool:
-        publishes = self._rate_in_use() == self.rate
-        connected = publishes and self._is_consuming() == self._consumes
-        return connected and not self.idle() and not self._work.left and not self._repairs.left(self.turn)
+        turn, rate = self.turn, self.rate
+        connected = all(
+            one.rate_in_use(turn) == rate and one.is_consuming(turn) == self._consumes for one in self._clients
+        )
+        return connected and not self.idle() and not self._work.left and not self._repairs.left(turn)
 
     @property
     def rate(self) -> float:
-        """Return the publisher's current rate in messages a second."""
+        """Return the current rate of each publisher in messages a second."""
         traffic = self._traffic
         times = traffic.bursts.publish_times if self._bursts else 1
-        return histories.rate_at(traffic.publish_per_s, self._hour) * times
-
-    def _rate_in_use(self) -> float:
-        publisher = self.turn.publishers.get(self._publisher)
-        return 0 if publisher is None or publisher.closed else self._rate
-
-    def _is_consuming(self) -> bool:
-        consumer = self.turn.consumers.get(CONSUMER)
-        return consumer is not None and consumer.state == "active"
+        return histories.rate_at(traffic.publish_per_s, self._hour) * times / len(self._clients)
 
     def idle(self) -> list[int]:
         """Return the nodes that are down while no failure or planned work keeps them down."""
@@ -229,22 +224,16 @@ class Played:
         """Return the nodes that a failure or planned work keeps down."""
         return self._kept_down | {self._work.keeps_down} - {None}
 
-    @property
-    def _publisher(self) -> str:
-        return f"publisher {self._connections}"
-
     # Clients and operators.
 
     def _look_after(self) -> None:
         self._work.do_next(self)
         self._repairs.do_next(self)
         self._start_idle()
-        self._publish()
-        if not self._consumes:
-            if self._is_consuming():
-                self.do(Close(CONSUMER))
-        elif not self._is_consuming() and (nodes := self._open_nodes()) and self._is_served_at(nodes[0]):
-            self._consume_at(nodes[0])
+        for one in self._clients:
+            self._publish(one)
+        for one in self._clients:
+            self._consume(one)
         self._watch_metadata()
         self._watch_clients()
         self._look_us = None
@@ -252,24 +241,30 @@ class Played:
         if not self._content() and changes_us < float("inf"):
             self._look_us = max(self.turn.now_us + LOOK_US, -(-changes_us // LOOK_US) * LOOK_US)
 
-    def _publish(self) -> None:
-        """Connect the publisher if it is not connected. Apply a new rate unless the publisher is blocked."""
-        publisher = self.turn.publishers.get(self._publisher)
-        if self._is_connected():
-            if self._rate != self.rate and publisher.blocked_since_us is None:
-                self.do(Close(self._publisher))
-                self._publish_at(publisher.node)
-        elif nodes := self._open_nodes():
-            self._publish_at(nodes[0])
+    def _publish(self, one: Clients) -> None:
+        """Connect a publisher if it is not connected. Apply a new rate unless the publisher is blocked."""
+        if one.is_connected(self.turn):
+            publisher = self.turn.publishers[one.publisher]
+            if one.rate != self.rate and publisher.blocked_since_us is None:
+                self.do(Close(one.publisher))
+                self._publish_at(one, publisher.node)
+        elif (node := one.choice(self._open_nodes())) is not None:
+            self._publish_at(one, node)
+
+    def _consume(self, one: Clients) -> None:
+        """Subscribe a consumer that wants to consume and does not; close one that stays away."""
+        if not self._consumes:
+            if one.is_consuming(self.turn):
+                self.do(Close(one.consumer))
+        elif not one.is_consuming(self.turn):
+            node = one.choice(self._open_nodes())
+            if node is not None and self._is_served_at(node):
+                self._consume_at(one, node)
 
     def _open_nodes(self) -> list[int]:
         """Return the nodes that accept clients."""
         nodes = enumerate(self.turn.nodes)
         return [node for node, value in nodes if value.status == RUNNING and not value.drained]
-
-    def _is_connected(self) -> bool:
-        publisher = self.turn.publishers.get(self._publisher)
-        return publisher is not None and not publisher.closed
 
     def _is_served_at(self, node: int) -> bool:
         self.turn.look_from(node)
@@ -279,24 +274,24 @@ class Played:
         if idle := [node for node in self.idle() if not self.turn.nodes[node].virgin]:
             self.do(Start(self.names(idle)))
 
-    def _publish_at(self, node: int) -> None:
+    def _publish_at(self, one: Clients, node: int) -> None:
         if self.rate == 0:
             return
         self._connections += 1
-        self._rate, traffic = self.rate, self._traffic
+        one.publisher, one.rate, traffic = f"publisher {self._connections}", self.rate, self._traffic
         self.do(
             Publisher(
-                name=self._publisher, queue=QUEUE, node=self.names([node])[0], rate=self._rate,
+                name=one.publisher, queue=QUEUE, node=self.names([node])[0], rate=one.rate,
                 size=traffic.message_size_bytes, persistent=traffic.persistent, mode=traffic.mode,
             )
         )  # fmt: skip
 
-    def _consume_at(self, node: int) -> None:
+    def _consume_at(self, one: Clients, node: int) -> None:
         traffic = self._traffic
         self.do(
             Consume(
-                consumer=CONSUMER, queue=QUEUE, node=self.names([node])[0], ack=traffic.ack,
-                prefetch=traffic.prefetch, rate=histories.rate_at(traffic.consume_per_s, 0),
+                consumer=one.consumer, queue=QUEUE, node=self.names([node])[0], ack=traffic.ack,
+                prefetch=traffic.prefetch, rate=histories.rate_at(traffic.consume_per_s, 0) / len(self._clients),
             )
         )  # fmt: skip
 
@@ -359,14 +354,15 @@ class Played:
         self._notice()
 
     def consumers_away(self, _about: int) -> None:
-        """Close the consumer's channel, and keep it closed."""
+        """Close the consumers' channels, and keep them closed."""
         self._consumes = False
-        if CONSUMER in self.turn.consumers:
-            self.do(Close(CONSUMER))
+        for one in self._clients:
+            if one.consumer in self.turn.consumers:
+                self.do(Close(one.consumer))
         self._notice()
 
     def consumers_back(self, _about: int) -> None:
-        """Let the consumer consume again."""
+        """Let the consumers consume again."""
         self._consumes = True
         self._notice()
 
@@ -381,8 +377,9 @@ class Played:
         self._follow_rate()
 
     def _follow_rate(self) -> None:
-        if self._is_connected():
-            self._publish()
+        for one in self._clients:
+            if one.is_connected(self.turn):
+                self._publish(one)
         self._notice()
 
     def work(self, kind: int, nodes: int) -> None:
@@ -397,6 +394,11 @@ class Played:
 
     def _among(self, nodes: int) -> list[int]:
         return [node for node in range(len(self.turn.nodes)) if nodes >> node & 1]
+
+
+def mean_s(times_us: Sequence[int]) -> float:
+    """Return the mean of times in seconds."""
+    return sum(times_us) / len(times_us) / SECOND_US
 
 
 EVENTS = {

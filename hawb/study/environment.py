@@ -144,7 +144,8 @@ class Traffic(Part, frozen=True, kw_only=True):
     """The queue's traffic: messages that are published, and that consumers can take, a second.
 
     Each is the same all day or has a rate for each hour. A message that is not confirmed, or not delivered, within
-    `deadline_s` is late (`DEADLINE_S` if it is None).
+    `deadline_s` is late (`DEADLINE_S` if it is None). `clients` says where clients are (`hawb.study.trial_clients`): a
+    publisher and a consumer at the first node that accepts clients, or one of each for every node, which share rates.
     """
 
     publish_per_s: Flow | ByHour
@@ -157,6 +158,7 @@ class Traffic(Part, frozen=True, kw_only=True):
     bursts: Bursts | None = None
     consumer_outages: ConsumerOutages | None = None
     deadline_s: Seconds | None = None
+    clients: Literal["every_node"] | None = None
 
     @property
     def late_after_s(self) -> float:

@@ -113,12 +113,13 @@ class Study(Part, frozen=True, kw_only=True):
     def split_brains(self) -> frozenset[tuple[str, str]]:
         """Return the pairs of design and environment in which two partitions may both confirm messages.
 
-        RabbitMQ discards one partition's messages then. A trial has one publisher and one consumer, in one partition,
-        so it counts none of that.
+        RabbitMQ discards one partition's messages then. A trial counts that only with clients on every node: one
+        publisher and one consumer are in one partition.
         """
         return frozenset(
             (name, place) for name, place in self.cells
             if self.environments[place].partitions and self.designs[name].may_split
+            and self.environments[place].traffic.clients is None
         )  # fmt: skip
 
     @property

@@ -339,6 +339,55 @@ def test_consumers_that_stay_away_and_publishers_with_nothing_to_send_are_not_in
     assert (published_s, consumed_s) == (0, 0) != down_s
 
 
+# Clients on every node
+
+PAUSING_MINORITY = replace(CLASSIC, cluster_partition_handling="pause_minority")
+EVERYWHERE = replace(CALM, traffic=replace(CALM.traffic, publish_per_s=30.0, consume_per_s=60.0, clients="every_node"))
+CUT_OFF = ((90, CONSUMERS_AWAY, 0), (100, CUT, 0b100), (250, HEAL, 0))
+"""Node c is on its own for 150 s, of which it publishes for 90 once it has noticed; nobody consumes."""
+
+
+def everywhere(design: Design, *events: tuple[float, int, int]) -> Record:
+    """Return the record of a history with clients on every node."""
+    trial = Played(design, EVERYWHERE, 5)
+    trial.through([(round(time_s * 1e6), kind, about) for time_s, kind, about in events], HORIZON_S * 1_000_000)
+    return trial.record()
+
+
+@pytest.mark.parametrize("handling", ["ignore", "autoheal"])
+def test_a_split_brain_loses_what_one_side_has_confirmed(handling: str):
+    found = everywhere(replace(CLASSIC, cluster_partition_handling=handling), *CUT_OFF)
+    assert found.lost_confirmed == pytest.approx(150 * 10, abs=20)
+    lone = seen(replace(CLASSIC, cluster_partition_handling=handling), *CUT_OFF)
+    assert lone == (58, 0, 0)
+
+
+@pytest.mark.parametrize("design", [PAUSING_MINORITY, QUORUM], ids=["pause_minority", "quorum"])
+def test_without_a_split_brain_clients_of_the_minority_wait_and_nothing_confirmed_is_lost(design: Design):
+    assert everywhere(design, *CUT_OFF).lost_confirmed == 0
+
+
+def test_a_third_of_the_clients_of_a_quorum_queue_gets_nothing_while_their_node_is_cut_off():
+    found = everywhere(QUORUM, (100, CUT, 0b100), (250, HEAL, 0))
+    third_s = (150 - EVERYWHERE.traffic.late_after_s) / 3
+    assert found.publish_down_s == pytest.approx(third_s, abs=0.1)
+    assert found.consume_down_s == pytest.approx(third_s, abs=0.1)
+
+
+def test_clients_prefer_their_own_node_and_go_to_the_next_one_while_it_is_down():
+    trial = Played(CLASSIC, EVERYWHERE, 5)
+
+    def nodes() -> list[int]:
+        return sorted(one.node for one in trial.turn.publishers.values() if not one.closed)
+
+    trial.through([(50_000_000, KILL, 0b010)], 60_000_000)
+    assert nodes() == [0, 2, 2]
+    assert sorted(trial.turn.consumers[f"consumer {name}"].node for name in "abc") == [0, 2, 2]
+    trial.through([(70_000_000, START, 0b010), (100_000_000, KILL, 0b100)], 120_000_000)
+    assert nodes() == [0, 0, 1]  # the client of b is at its own node again
+    assert trial.record().published == pytest.approx(119 * 30, abs=5)  # a second each for three connections
+
+
 # Metadata
 
 

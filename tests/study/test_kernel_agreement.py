@@ -246,6 +246,7 @@ def with_traffic(**fields: object) -> Environment:
         (classic(), with_traffic(publish_per_s=1.23456789012, consume_per_s=9.87654321), "publish_per_s"),
         (classic(), with_traffic(mode="tx"), "mode"),
         (classic(), with_traffic(prefetch=10), "prefetch"),
+        (classic(), with_traffic(clients="every_node"), "clients"),
     ],
 )
 def test_what_the_kernel_cannot_do_is_refused_by_name(design, environment, named):

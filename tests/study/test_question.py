@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hawb.scenario import text
 from hawb.scenario.document import Cluster, Scenario, Step, Timing
@@ -87,6 +88,7 @@ FULL = {
                 "bursts": {"every": {"mean_s": 86400}, "lasts": {"mean_s": 600}, "publish_times": 5},
                 "consumer_outages": {"every": {"mean_s": 86400}, "lasts": {"mean_s": 3600}},
                 "deadline_s": 5,
+                "clients": "every_node",
             },
             "timing": {"network_mb_s": 625, "fsync_s": 0.002},
         },
@@ -317,6 +319,9 @@ def test_a_clusters_settings_come_from_the_design() -> None:
 def test_split_brains_are_of_mirrored_queues_that_do_not_pause_their_minorities() -> None:
     study = load(STUDIES / "today.yaml")
     assert study.split_brains == {("mirrored-autoheal", "cuts")}
+    cuts = study.environments["cuts"]
+    everywhere = replace(cuts, traffic=replace(cuts.traffic, clients="every_node"))
+    assert replace(study, environments={"cuts": everywhere}).split_brains == set()
     assert not Design(queue_type="classic", nodes=3).may_split
     assert Design(queue_type="classic", nodes=3, replicas=2).may_split
     assert not Design(queue_type="quorum", nodes=3).may_split

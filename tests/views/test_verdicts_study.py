@@ -106,7 +106,7 @@ def test_a_design_whose_split_brains_are_not_seen_is_not_recommended():
         "Cannot tell: a split brain of autoheal may lose messages that trials do not count: their clients are all on"
         " one side."
     )
-    assert "publisher on each side" in todo(rows[:2], told, "base", "x", unseen)[0].what
+    assert "clients: every_node" in todo(rows[:2], told, "base", "x", unseen)[0].what
     assert verdict(rows, "autoheal", unseen).answer == "unknown"
 
 

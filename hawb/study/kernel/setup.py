@@ -249,6 +249,7 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "consume_per_s: consumers slower than consumer_timeout": is_too_late,
     "publish_per_s, consume_per_s: rates with so many decimals": is_too_fine,
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
+    "clients: clients on every node": lambda _, environment: environment.traffic.clients is not None,
     "prefetch: consumers with a prefetch": lambda _, environment: environment.traffic.prefetch > 0,
 }  # fmt: skip
 """The reasons why the kernel refuses a design, in the order of reports, each with its predicate."""

@@ -119,9 +119,13 @@ def is_heard(t, c):
 
 
 @inner
-def has_to_itself(t, q, c):
-    """Return True if the consumer is subscribed: there is no other."""
+def is_subscribed(t, q, c):
+    """Return True if the queue has the consumer's subscription."""
     return c.subscribed
+
+
+has_to_itself = is_subscribed
+"""Return True if the consumer is subscribed: there is no other."""
 
 
 @inner

@@ -194,8 +194,8 @@ def todo(
     elif few:
         asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
     elif answer.answer == "unknown" and unseen:
-        asked.append(ToDo("Play a split brain with a publisher on each side: `partition`, two `publish` and `heal` in a"
-                          " scenario, or compare designs with pause_minority or quorum queues."))  # fmt: skip
+        asked.append(ToDo("Add `clients: every_node` to the `traffic` of each environment with `partitions`, so that"
+                          " both sides publish, or compare designs with pause_minority or quorum queues."))  # fmt: skip
     elif answer.answer == "unknown":
         more = "Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen."
         asked.append(ToDo(more, again))

@@ -23,6 +23,11 @@ def is_heard(t: Turn, c: Consumer) -> bool:
     return not (t.unread and connections.is_blocked(t, connections.connection_of(t, c)))
 
 
+def is_subscribed(_: Turn, q: Queue, c: Consumer) -> bool:
+    """Return True if a queue has a consumer's subscription."""
+    return c.name in q.consumers
+
+
 def has_to_itself(_: Turn, q: Queue, c: Consumer) -> bool:
     """Return True if a consumer is the only one that is subscribed to a queue."""
     return q.consumers == (c.name,)
@@ -72,6 +77,7 @@ def answers_until(t: Turn, q: Queue, last: int) -> int:
 
 
 PORTS = (
-    "rated_consumers", "is_heard", "has_to_itself", "within_reach", "flowing_queues", "lacked_up_to", "answers_until",
-)
+    "rated_consumers", "is_heard", "is_subscribed", "has_to_itself", "within_reach", "flowing_queues", "lacked_up_to",
+    "answers_until",
+)  # fmt: skip
 """The ports that engine and kernel both implement."""

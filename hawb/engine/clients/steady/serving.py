@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.engine.classic.mailbox import is_busy
 from hawb.engine.classic.record_ports import mirrors
-from hawb.engine.clients.steady.consumer_ports import has_to_itself, is_heard
+from hawb.engine.clients.steady.consumer_ports import is_heard, is_subscribed
 from hawb.engine.clients.steady.publisher_ports import awaits_confirms, is_silent
 from hawb.engine.cluster.node_ports import linked
 
@@ -27,6 +27,6 @@ def answers_for(t, q, p):
 
 def sends_to(t, q, c):
     """Return True if a queue sends its messages to a consumer, and they reach the consumer's node."""
-    if q is None or not q.up or q.syncing or not is_heard(t, c) or not has_to_itself(t, q, c):
+    if q is None or not q.up or q.syncing or not is_heard(t, c) or not is_subscribed(t, q, c):
         return False
     return linked(t, q.master, c.node)
