@@ -157,7 +157,7 @@ def test_another_question_has_another_digest(study: Study) -> None:
     assert len({question(each) for each in (study, *others)}) == 6
 
 
-def estimate(design: str, value: float, low: float | None, high: float | None, measure: str = "publish_down_s") -> dict:
+def estimate(design: str, value: float, low: float | None, high: float | None, measure: str = "queue_down_s") -> dict:
     """A row with the same numbers as mean and as share."""
     ends = {"": value, "_low": low, "_high": high}
     both = {f"{kind}{end}": number for kind in ("mean", "share") for end, number in ends.items()}
