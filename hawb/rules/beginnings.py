@@ -24,7 +24,7 @@ AFTER_ALL = ("", "$", ".", "[")
 """What may follow a literal that a name must have."""
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16_384)
 def beginning(pattern: str) -> str:
     """Return the literal characters after a leading ^, up to the first special character.
 
@@ -38,7 +38,7 @@ def beginning(pattern: str) -> str:
     return literal.replace("\\", "")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16_384)
 def is_all(pattern: str) -> bool:
     """Return True if a pattern is its literal prefix alone, so that nothing is left to search."""
     return PLAIN.fullmatch(pattern) is not None

@@ -4,7 +4,10 @@ import re
 import resource
 import warnings
 
+import pcre2
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from hawb.rules import patterns
 from hawb.rules.patterns import Budget, Match, PatternError, TooSlow, matches, outcome, pattern_error, searched
@@ -231,3 +234,30 @@ def test_a_refusal_is_escaped_and_cut():
     told = str(TooSlow("\x1b[2J\u2028" + "(a+)+" * 100, "p\n\u202e0"))
     assert told.isascii() and len(told.splitlines()) == 3 and "policy 'p\\n\\u202e0'" in told
     assert max(map(len, told.splitlines())) < 200
+
+
+LITERALS = st.text("ab-_", max_size=3).map(lambda text: text.replace("-", r"\-")) | st.sampled_from([r"\.", r"a\/", ""])
+SIMPLE = st.builds(
+    "".join,
+    st.tuples(
+        st.sampled_from(["", "^", ".*", ".*^"]), LITERALS, st.sampled_from(["", ".*"]), LITERALS,
+        st.sampled_from(["", "$"]),
+    ),
+)  # fmt: skip
+
+
+@given(SIMPLE, st.text("ab-_./é\n", max_size=8))
+@example(".*a$", "a\n")
+@example("^a.*$", "a\nb")
+@example(".*", "")
+@example(".*^a", "ba")
+def test_a_simple_pattern_is_found_where_pcre_finds_it(pattern, name):
+    source = pattern.encode()
+    assert patterns.SIMPLE.fullmatch(source), pattern
+    of_pcre = pcre2.compile(source, jit=False).search(name.encode()) is not None
+    assert matches(pattern, name) is of_pcre
+
+
+@pytest.mark.parametrize("pattern", ["a|b", "^(a)", "a+", "a.b", "[ab]", "a.*b.*c", "a$b", "a" * 256, r"\d", "é"])
+def test_other_patterns_are_left_to_pcre(pattern):
+    assert isinstance(patterns._compiled(pattern, patterns.FREE_STEPS), pcre2.Pattern)
