@@ -21,6 +21,7 @@ UNSEEN_PATIENCE = "a node waits in vain in stories of 3.10 only, ten minutes on 
 UNSEEN_RELEASE = "no story of that release drops transient messages; tests/engine/test_disks_deliveries.py asks each"
 UNSEEN_ORPHANED_MIRRORS = "mirrors outlive their queue in stories of 3.8 and 3.10 alone"
 UNSEEN_CHECK = "what a health check counts no story shows; tests/planning/test_safe_to_stop.py holds it"
+UNSEEN_AGE = "no story of 4.3 declares a stream with x-max-age again; tests/rules/test_streams_declared.py holds it"
 IMPLIED = "ha-mode stands in every policy that has it, and is in the list itself"
 
 EQUIVALENT: dict[str, dict[str, list[str]]] = {
@@ -273,6 +274,34 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "streams": {
+        UNSEEN_AGE: [
+            "MS_OF_UNIT: MS_OF_UNIT = {'s': 1000, 'm': 60000, => MS_OF_UNIT = {'m': 60000,",
+            "MS_OF_UNIT: {'s': 1000, 'm': 60000, 'h': 3600000, => {'s': 1000, 'h': 3600000,",
+            "MS_OF_UNIT: 60000, 'h': 3600000, 'D': 86400000, => 60000, 'D': 86400000,",
+            "MS_OF_UNIT: 3600000, 'D': 86400000, 'M': 2592000000, => 3600000, 'M': 2592000000,",
+            "MS_OF_UNIT: 86400000, 'M': 2592000000, 'Y': 31536000000} => 86400000, 'Y': 31536000000}",
+            "MS_OF_UNIT: 2592000000, 'Y': 31536000000} => 2592000000}",
+            "MS_OF_UNIT: {'s': 1000, 'm': 60000, => {'s': 1001, 'm': 60000,",
+            "MS_OF_UNIT: 'm': 60000, 'h': 3600000, => 'm': 60001, 'h': 3600000,",
+            "MS_OF_UNIT: 'h': 3600000, 'D': 86400000, => 'h': 3600001, 'D': 86400000,",
+            "MS_OF_UNIT: 'D': 86400000, 'M': 2592000000, => 'D': 86400001, 'M': 2592000000,",
+            "MS_OF_UNIT: 2592000000, 'Y': 31536000000} => 2592000001, 'Y': 31536000000}",
+            "MS_OF_UNIT: 31536000000} => 31536000001}",
+            "MOST_DIGITS: MOST_DIGITS = 1000 => MOST_DIGITS = 1001",
+            "inequivalent: | given if profile.version == '4.3': giv…t_difference(given, => | given pass return first_difference(given,",
+            "inequivalent: profile.version == '4.3': => profile.version != '4.3':",
+            "inequivalent: == '4.3': given, current = (_with_age_in…t_difference(given, => == '4.3': pass return first_difference(given,",
+            "_with_age_in_ms: str) or len(age) > MOST_DIGITS or (not (…atch(age))): return => str) or not (found := MAX_AGE.fullmatch(age)): return",
+            "_with_age_in_ms: MOST_DIGITS or (not (found := MAX_AGE.fu…atch(age))): return => MOST_DIGITS: return",
+            "_with_age_in_ms: len(age) > MOST_DIGITS => len(age) <= MOST_DIGITS",
+            "_with_age_in_ms: len(age) > MOST_DIGITS => len(age) >= MOST_DIGITS",
+            "_with_age_in_ms: MOST_DIGITS or (not (found := MAX_AGE.fu…atch(age))): return => MOST_DIGITS or (found := MAX_AGE.fullmatch(age)): return",
+            "_with_age_in_ms: arguments return {**arguments, 'x-max-ag…OF_UNIT[found[2]])} => arguments pass",
+            "_with_age_in_ms: return {**arguments, 'x-max-age': => return {'x-max-age':",
+            "_with_age_in_ms: {**arguments, 'x-max-age': str(int(found…OF_UNIT[found[2]])} => {**arguments}",
+            "_with_age_in_ms: str(int(found[1]) * MS_OF_UNIT[found[2]])} => str(int(found[2]) * MS_OF_UNIT[found[2]])}",
+            "_with_age_in_ms: MS_OF_UNIT[found[2]])} => MS_OF_UNIT[found[3]])}",
+        ],
         TOLD_ONLY: [
             "SIMULATED: SIMULATED = ('x-queue-type', 'x-initial-cluster-size', => SIMULATED = ('x-initial-cluster-size',",
             "SIMULATED: ('x-queue-type', 'x-initial-cluster-size…ue-leader-locator') => ('x-queue-type', 'x-queue-leader-locator')",

@@ -95,3 +95,14 @@ def test_which_arguments_change_nothing():
     given = STREAM | {"x-max-age": "7D", "x-unheard-of": 1, "x-initial-cluster-size": 3}
     assert ignored_arguments(given, PROFILES["3.10"]) == ["x-unheard-of"]
     assert left_out(given, PROFILES["3.10"]) == ["x-max-age"]
+
+
+@pytest.mark.parametrize(
+    ("age", "same"),
+    [("1m", "60s"), ("1h", "60m"), ("1D", "24h"), ("1M", "30D"), ("1Y", "365D"), ("2s", "02s")],
+)
+def test_4_3_compares_ages_whatever_their_unit(age, same):
+    more = {"x-max-length-bytes": 1}
+    assert inequivalent(STREAM | {"x-max-age": same}, STREAM | {"x-max-age": age}, PROFILES["4.3"]) is None
+    assert inequivalent(STREAM | {"x-max-age": age}, STREAM | {"x-max-age": same} | more, PROFILES["4.3"]) is not None
+    assert inequivalent(STREAM | {"x-max-age": "1x"}, STREAM | {"x-max-age": age}, PROFILES["4.3"])[1] == "'1x'"
