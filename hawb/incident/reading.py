@@ -50,7 +50,10 @@ BARE_LINES = re.compile(
     r"\n(?=BOOT FAILED|\w+_alloc: Cannot |\{?\"?(?:Kernel pid terminated|init terminating in do_boot)"
     r"|Runtime terminating during boot|Crash dump is being written to)"
 )
-"""What a broker or its Erlang machine prints without a head (`rabbit_prelaunch_errors`, `erts:erl_exit`)."""
+"""Lines that a broker or its Erlang machine prints without time and level.
+
+Source: `rabbit_prelaunch_errors`, `erts:erl_exit`.
+"""
 DURING_STARTUP = re.compile(r"(?:Error|Exception) during startup:\s*(\S.*)", re.DOTALL)
 """The reason for a failed boot, an Erlang term that may span many lines (`rabbit_prelaunch_errors`)."""
 FAILING_US, FAILING_LINES = 2_000_000, 60

@@ -21,7 +21,7 @@ PLAIN = re.compile(r"\^((?:[A-Za-z0-9_-]|\\[.:/-])*)")
 
 LAST = re.compile(r"\\?.\Z")
 AFTER_ALL = ("", "$", ".", "[")
-"""What may follow a literal that a name must have."""
+"""The characters, or the end, after a literal that do not make it optional."""
 
 
 @lru_cache(maxsize=16_384)

@@ -1,4 +1,4 @@
-"""How long one of a trial's clients was interrupted (`hawb.engine.clients.steady.interruptions`)."""
+"""Add up the interruptions of one of a trial's clients (`hawb.engine.clients.steady.interruptions`)."""
 
 from __future__ import annotations
 

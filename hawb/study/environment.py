@@ -22,7 +22,7 @@ from hawb.scenario.verbs import PublishMode
 
 HOURS = 24
 DEADLINE_S = 5.0
-"""How long a client waits for confirms in RabbitMQ's tutorial on them, in seconds (`waitForConfirmsOrDie(5_000)`)."""
+"""The seconds for which a client waits in RabbitMQ's tutorial on publisher confirms (`waitForConfirmsOrDie(5_000)`)."""
 
 Share = Annotated[float, Meta(ge=0, le=1, description="a share, a number from 0 to 1")]
 Shape = Annotated[float, Meta(gt=0, le=100, description="a number above 0, up to 100")]

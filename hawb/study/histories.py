@@ -192,7 +192,7 @@ def grown(rows, count):
     if count < len(rows):
         return rows
     more = np.empty((2 * len(rows), rows.shape[1]), np.int64)
-    for k in range(count):
+    for k in range(count):  # for more[:count] numba would compile the texts of its errors for seconds
         for column in range(rows.shape[1]):
             more[k, column] = rows[k, column]
     return more

@@ -33,6 +33,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import pyarrow.compute as pc
@@ -222,11 +223,11 @@ def is_one_batch(
 
 def _write_at_once(rows: DataFrame, folder: Path, watch: Watch, trials: int, number: int) -> None:
     """Write the trials of one batch without a stream, and watch their jobs. Raise StudyFailed."""
-    context, group = rows.sparkSession.sparkContext, f"{watch.called}, at once"
+    context, group = rows.sparkSession.sparkContext, str(uuid4())
 
     def write() -> None:
         context.setLocalProperty(JOB_GROUP, group)  # of this thread
-        with named(rows.sparkSession, group):
+        with named(rows.sparkSession, f"{watch.called}, at once"):
             TRIALS.write(rows.withColumn(BATCH, sql.lit(number).cast("long")), folder)
 
     with ThreadPoolExecutor(1) as beside:

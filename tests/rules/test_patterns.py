@@ -261,3 +261,7 @@ def test_a_simple_pattern_is_found_where_pcre_finds_it(pattern, name):
 @pytest.mark.parametrize("pattern", ["a|b", "^(a)", "a+", "a.b", "[ab]", "a.*b.*c", "a$b", "a" * 256, r"\d", "é"])
 def test_other_patterns_are_left_to_pcre(pattern):
     assert isinstance(patterns._compiled(pattern, patterns.FREE_STEPS), pcre2.Pattern)
+
+
+def test_a_simple_pattern_is_searched_for_by_python():
+    assert isinstance(patterns._compiled(r"^ha\..*orders$", patterns.FREE_STEPS), re.Pattern)

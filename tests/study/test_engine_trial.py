@@ -344,7 +344,7 @@ def test_consumers_that_stay_away_and_publishers_with_nothing_to_send_are_not_in
 PAUSING_MINORITY = replace(CLASSIC, cluster_partition_handling="pause_minority")
 EVERYWHERE = replace(CALM, traffic=replace(CALM.traffic, publish_per_s=30.0, consume_per_s=60.0, clients="every_node"))
 CUT_OFF = ((90, CONSUMERS_AWAY, 0), (100, CUT, 0b100), (250, HEAL, 0))
-"""Node c is on its own for 150 s, of which it publishes for 90 once it has noticed; nobody consumes."""
+"""Node c is cut off for 150 s. It notices after 60 s, and publishes for the other 90. Nobody consumes."""
 
 
 def everywhere(design: Design, *events: tuple[float, int, int]) -> Record:

@@ -28,7 +28,7 @@ STUDY = load(Path(__file__).parents[2] / "data" / "studies" / "monthly-failures.
 DESIGN, MONTHLY = STUDY.designs["mirrored"], STUDY.environments["monthly"]
 FIELDS = Record.__struct_fields__
 NOT_MODELLED = ("publish_down_s", "consume_down_s")
-"""What the model's clients do not measure."""
+"""Measures that the SimPy model does not have."""
 
 ALL = replace(DESIGN, replicas=None, policy={"ha-mode": "all", "ha-sync-mode": "automatic"})
 """The yardstick's design, and the same without a lot that decides in which order mirrors join."""

@@ -1,4 +1,4 @@
-"""Whether a queue answers for messages at once. `hawb.engine.clients.steady.serving` has the classic queues' rule."""
+"""Decide whether a queue confirms messages at once; the rule for classic queues is in `steady.serving`."""
 
 from __future__ import annotations
 

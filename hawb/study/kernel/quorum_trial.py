@@ -328,7 +328,7 @@ def tell(t, row):
     """Write the results of a trial into a row, in the order of `Record`, times in microseconds."""
     book = t.book
     down_us = book.down_us + (t.moment.now_us - book.down_since if book.down_since != NEVER else 0)
-    for k in range(len(row)):
+    for k in range(len(row)):  # as in `trial.summarise`
         row[k] = 0
     row[0], row[1], row[2], row[3] = book.published, windows.total(t.confirmed), book.nacked, book.refused
     row[6], row[9] = windows.total(t.delivered_twice), book.outages

@@ -241,7 +241,7 @@ def summarise(t, row):
     For a trial that falls back to the engine each number is HANDED_OVER.
     """
     if t.moment.handed:
-        for k in range(len(row)):
+        for k in range(len(row)):  # for row[:] numba would compile the texts of its errors for seconds
             row[k] = HANDED_OVER
     else:
         tell(t, row)

@@ -1,4 +1,4 @@
-"""Whether a queue serves clients with a rate now: answers for a publisher's messages, and sends to a consumer."""
+"""Decide whether a queue serves clients with a rate now: confirms a publisher's messages, delivers to a consumer."""
 
 from __future__ import annotations
 
