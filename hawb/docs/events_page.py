@@ -8,9 +8,9 @@ from hawb.views import markdown
 
 HEAD = """# Events and causes
 
-What happened in a run, in order: `events` of what `hawb run --json` writes, and of a Cluster in Python. Each has the
-time in seconds, the step, the event's name, a node and a queue where it is about one, its detail, and under `because`
-the number of the event that caused it. So every loss can be told back to the fault that began it.
+The events of a run, in their order: `events` in the output of `hawb run --json`, and of a Cluster in Python. Each has
+the time in seconds, the step, the event's name, a node and a queue if it is about one, its detail, and under `because`
+the number of the event that caused it. So you can trace every loss back to the fault that started it.
 
 ## Events
 

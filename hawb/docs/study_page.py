@@ -12,14 +12,14 @@ from hawb.study.question import Study
 HEAD = """# Study files
 
 A study asks how likely something is: *designs* (what an operator chooses) × *environments* (what happens, and what
-clients do) × *trials* × *horizon*. [Questions](../explanation/studies.md) tells what studies are there, how one is
-played and what is behind its numbers; this page is written from the structs that files are read into.
+clients do) × *trials* × *horizon*. [Questions](../explanation/studies.md) lists the studies, and explains how to play
+one and where its numbers come from. This page is generated from the structs that the files are decoded into.
 
 """
 OWN = """
 ## Your own numbers
 
-A file that is laid over any study: `hawb import --numbers` begins one.
+A file with numbers that replace those of any study: `hawb import --numbers` begins one.
 
 """
 

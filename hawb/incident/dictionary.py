@@ -9,11 +9,11 @@ from hawb.incident.spans import KINDS as SPAN_KINDS
 from hawb.scenario.checkout import data_folder_for
 from hawb.scenario.saving import write
 
-HEAD = """# What a broker's logs tell
+HEAD = """# What hawb reads from logs
 
-hawb reads RabbitMQ's logs into events (`hawb.incident`): of 3.8.9 to 4.3.6, and of 3.6 and 3.7 what is the same; as
-text or JSON, rotated and compressed; from containers, journald and services that keep logs, and as people quote them.
-Of one cluster `hawb incident logs/` tells them in the order of time; of many, Spark:
+hawb reads RabbitMQ's logs into events (`hawb.incident`): logs of 3.8.9 to 4.3.6, and messages of 3.6 and 3.7 that are
+the same; text or JSON, rotated or compressed; from containers, journald and log services, or quoted in a message.
+`hawb incident logs/ --events` lists the events of one cluster in the order of time. For many clusters, use Spark:
 
 ```python
 from hawb import incident
@@ -22,17 +22,17 @@ incident.register(spark)
 spark.read.format("rabbitmq-logs").load("logs/").where("kind = 'node_down'").groupBy("peer").count().show()
 ```
 
-Whatever no rule knows is counted by its template. Nobody's connection or user is in any of it unless asked for. This
-page is written by `python -m hawb.incident.dictionary`.
+Messages that hawb does not know are counted by their template. Clients' connections and users are left out unless you
+ask for them. `python -m hawb.incident.dictionary` writes this page.
 """
 KIND = "## Kinds\n\nNames in code font are columns.\n\n| kind | what it means |\n|---|---|"
 SPAN = (
-    "## Lengths of time\n\n`hawb rates` makes rates of them, and `hawb.incident.fleets.spans_on` is the table on Spark."
+    "## Durations\n\n`hawb rates` turns them into rates; on Spark, `hawb.incident.fleets.spans_on` returns the table."
 )
 RULE = (
-    "## Messages\n\nWhich message means what; the one place to which a release is added is `hawb/incident/rules.py`."
+    "## Messages\n\nThe meaning of each message. To add a release, add its messages to `hawb/incident/rules.py`."
     "\n\n"
-    "| kind | releases | where it is said | how it begins |\n|---|---|---|---|"
+    "| kind | releases | its source | how it begins |\n|---|---|---|---|"
 )
 
 

@@ -21,7 +21,7 @@ TYPES = {
 OF_FIELDS = {name: kind for name, kind in get_type_hints(Event).items() if name != "at_us"}
 
 LOG_EVENTS = Table(
-    "log-events", "A row for each event of a log: what one message of one node tells.",
+    "log-events", "A row for each event: the content of one log message of one node.",
     (
         Column(AT, pa.timestamp("us", tz="UTC"), "when, by the clock of the node that wrote it"),
         *(Column(name, TYPES[kind], columns()[name]) for name, kind in OF_FIELDS.items()),
@@ -30,7 +30,7 @@ LOG_EVENTS = Table(
 """Columns of events; `at` stands for `at_us`."""
 
 SPANS = Table(
-    "spans", "A row for each length of time that the logs of a cluster tell of.",
+    "spans", "A row for each duration in the logs of a cluster.",
     tuple(Column(name, TYPES[kind], spans.columns()[name]) for name, kind in get_type_hints(Span).items()),
 )  # fmt: skip
 """Columns of spans (`hawb.incident.spans`)."""

@@ -144,7 +144,7 @@ class Event(Struct, frozen=True, kw_only=True):
     """A row: the content of one message of one node's log. A field that a kind does not use is None."""
 
     at_us: Annotated[int, Meta(description="when, by the writer's clock, in microseconds since 1970 (UTC)")]
-    node: Annotated[str, Meta(description="the node that wrote it, as Erlang names it where its log tells")]
+    node: Annotated[str, Meta(description="the node that wrote it, by its Erlang name if its log has it")]
     kind: Annotated[str, Meta(description="what happened: one of the kinds")]
     peer: Annotated[str | None, Meta(description="the node that it is about")] = None
     queue: Annotated[str | None, Meta(description="the queue that it is about")] = None

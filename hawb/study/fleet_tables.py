@@ -8,12 +8,12 @@ from hawb.study.tables import TEXT, TEXTS, TRUTH, WHOLE, Column, Table
 
 CLUSTER = Column("cluster", TEXT, "the cluster: the path of its folder, or of its files up to the first dot")
 VHOST = Column("vhost", TEXT, "its virtual host")
-TYPE = Column("type", TEXT, "classic, quorum, or what else there is")
+TYPE = Column("type", TEXT, "classic, quorum, stream or another type")
 
 # Tables of an audit.
 
 QUEUES = Table(
-    "queues", "A row for each queue of an audit; null is what the files do not tell.",
+    "queues", "A row for each queue of an audit; null is unknown.",
     (
         CLUSTER, VHOST,
         Column("queue", TEXT, "its name"),
@@ -24,11 +24,11 @@ QUEUES = Table(
         Column("messages", WHOLE, "messages in it"),
         Column("master", TEXT, "the node of its master or leader"),
         Column("mirrors", TEXTS, "the nodes of its mirrors, the oldest first"),
-        Column("synchronised_mirrors", TEXTS, "those that hold all messages"),
+        Column("synchronised_mirrors", TEXTS, "the nodes of the synchronised ones"),
         Column("members", TEXTS, "the nodes of a quorum queue's members"),
         Column("definition", TEXT, "the effective definition, as JSON"),
-        Column("findings", TEXTS, "codes of what is found of it and of the policies that apply to it"),
-        Column("blockers", TEXTS, "what stands in the way of a quorum queue"),
+        Column("findings", TEXTS, "codes of the findings about it, and about the policies that apply to it"),
+        Column("blockers", TEXTS, "reasons why it cannot become a quorum queue"),
     ),
 )  # fmt: skip
 
@@ -36,10 +36,10 @@ CLUSTERS = Table(
     "clusters", "A row for each cluster of an audit.",
     (
         CLUSTER,
-        Column("version", TEXT, "the version of the rules that it was looked at by; null where no file could be read"),
+        Column("version", TEXT, "the version whose rules were used; null if no file could be read"),
         Column("queues", WHOLE, "its queues"),
         Column("policies", WHOLE, "its policies and operator policies"),
-        Column("notes", TEXTS, "what is to be known of its files"),
+        Column("notes", TEXTS, "notes about its files"),
     ),
 )  # fmt: skip
 
@@ -47,11 +47,11 @@ FINDINGS = Table(
     "findings", "A row for each finding of a policy or a node, and for each kind of finding of a cluster's queues.",
     (
         CLUSTER,
-        Column("code", TEXT, "what is found; hawb lint says what to do"),
+        Column("code", TEXT, "the code of the finding; hawb lint says what to do"),
         Column("kind", TEXT, "queue, policy, operator policy, node or cluster"),
-        Column("name", TEXT, "whose it is; of queues the first that has it"),
+        Column("name", TEXT, "the name of the policy, node or cluster, or of the first queue that has it"),
         Column("what", TEXT, "the finding in a sentence; null for queues"),
-        Column("queues", WHOLE, "how many queues have it, by themselves or by their policies; 0 for all else"),
+        Column("queues", WHOLE, "how many queues have it, themselves or through their policies; 0 for other kinds"),
     ),
 )  # fmt: skip
 
@@ -60,8 +60,8 @@ REFUSALS = Table(
     (
         CLUSTER,
         Column("file", TEXT, "the file"),
-        Column("place", TEXT, "where in it"),
-        Column("given", TEXT, "what stands there"),
+        Column("place", TEXT, "the place in it"),
+        Column("given", TEXT, "what the file has there"),
         Column("accepted", TEXT, "what is accepted"),
     ),
 )  # fmt: skip
@@ -77,12 +77,12 @@ REFUSED = tuple(
 """The columns of a row about an unreadable file; null in all other rows."""
 
 EXPORTED_QUEUES = Table(
-    "rabbitmq-queues", "A row for each queue that listings and definitions of clusters tell of.",
+    "rabbitmq-queues", "A row for each queue in listings and definitions of clusters.",
     (
         CLUSTER, VHOST,
         Column("queue", TEXT, "its name"),
         TYPE,
-        Column("state", TEXT, "running, down, or what else a listing says"),
+        Column("state", TEXT, "running, down, or another state of a listing"),
         Column("durable", TRUTH, "whether it is durable"),
         Column("auto_delete", TRUTH, "whether it is deleted with its last consumer"),
         Column("exclusive", TRUTH, "whether it is deleted with its connection"),
@@ -93,9 +93,9 @@ EXPORTED_QUEUES = Table(
         Column("message_bytes", WHOLE, "bytes of their bodies"),
         Column("node", TEXT, "the node of its master or leader"),
         Column("mirrors", TEXTS, "the nodes of its mirrors, the oldest first"),
-        Column("synchronised_mirrors", TEXTS, "those that hold all messages"),
+        Column("synchronised_mirrors", TEXTS, "the nodes of the synchronised ones"),
         Column("members", TEXTS, "the nodes of a quorum queue's members"),
-        Column("online", TEXTS, "those of them that are online"),
+        Column("online", TEXTS, "the nodes of the online ones"),
         *REFUSED,
     ),
 )  # fmt: skip
@@ -108,11 +108,11 @@ EXPORTED_DEFINITIONS = Table(
         Column("kind", TEXT, "vhost, policy, operator policy or queue"),
         VHOST,
         Column("name", TEXT, "its name"),
-        Column("pattern", TEXT, "of a policy: which queues it is for"),
+        Column("pattern", TEXT, "of a policy: the pattern of queue names"),
         Column("priority", WHOLE, "of a policy: the highest that matches applies"),
         Column("apply_to", TEXT, "of a policy: queues, exchanges, all, or one type of queue"),
         Column("definition", TEXT, "of a policy: its keys, as JSON"),
-        Column("type", TEXT, "of a queue: classic, quorum, or what else there is"),
+        Column("type", TEXT, "of a queue: classic, quorum, stream or another type"),
         Column("durable", TRUTH, "of a queue: whether it is durable"),
         Column("auto_delete", TRUTH, "of a queue: whether it is deleted with its last consumer"),
         Column("arguments", TEXT, "of a queue: its arguments, as JSON"),

@@ -168,19 +168,19 @@ BATCHES = (Column(BATCH, WHOLE, "the micro-batch of the stream in which it was w
 
 RECORD: dict[str, str] = {
     "published": "messages published",
-    "confirmed": "messages that publishers were told are safe",
-    "nacked": "messages that publishers were told are not safe",
-    "refused": "messages that no queue took",
-    "lost": "messages whose last copy is gone",
-    "lost_confirmed": "messages that were confirmed and are lost, or that no queue took",
-    "delivered_twice": "messages that a client was sent more than once",
+    "confirmed": "messages that were confirmed to publishers",
+    "nacked": "messages that were nacked to publishers",
+    "refused": "messages that no queue accepted",
+    "lost": "messages whose last copy was lost",
+    "lost_confirmed": "confirmed messages that were lost, or that no queue had accepted",
+    "delivered_twice": "messages that were delivered more than once",
     "promotions": "how often a mirror became master",
-    "unsynchronised_promotions": "how often one that did not hold all messages did",
+    "unsynchronised_promotions": "how often an unsynchronised mirror became master",
     "outages": "how often the queue was without a master or leader",
-    "publish_down_s": "seconds whose messages were offered and not confirmed within the deadline",
+    "publish_down_s": "seconds whose messages were not confirmed within the deadline",
     "consume_down_s": "seconds in which ready messages were not delivered within the deadline",
     "sync_blocked_s": "seconds in which a synchronisation blocked the queue",
-    "metadata_down_s": "seconds in which no node that ran could have metadata changed (queues, bindings, policies)",
+    "metadata_down_s": "seconds in which no running node could change metadata (queues, bindings, policies)",
     "bytes_replicated": "bytes sent from replica to replica",
     "messages": "messages in the queue at the end",
     "queue_down_s": "seconds in which the queue was without a master, or a leader with a majority",
@@ -188,37 +188,37 @@ RECORD: dict[str, str] = {
 """The meaning of each number of a record (`hawb.study.trial_record`), in its order."""
 
 TRIALS = Table(
-    "trials", "A row for each trial: a cluster watched from the study's first day to its last.",
+    "trials", "A row for each trial: one cluster over the horizon of the study.",
     (
         *OF_A_CELL, *BATCHES, *NAMES,
         *(Column(name, NUMBER if name[-2:] == "_s" else WHOLE, what) for name, what in RECORD.items()),
-        Column(WEIGHT, NUMBER, "what the trial counts for; 1 unless failures are drawn more often than they happen"),
+        Column(WEIGHT, NUMBER, "the weight of the trial in means and shares; 1 unless failures are biased"),
     ),
     (STUDY, CELL, BATCH),
 )  # fmt: skip
 
 FAULTS = Table(
-    "faults", "A row for each event of a trial's history: what fails, what comes back, what is planned.",
+    "faults", "A row for each event in the history of a trial: failures, repairs and planned work.",
     (
         *OF_A_CELL, *NAMES,
         Column("event", WHOLE, "its number in the trial, from 0"),
         Column("at_s", NUMBER, "seconds from the trial's beginning"),
         Column("kind", TEXT, "kill, power_off, stop, start, lose_disk, cut, cut_link, heal, consumers_away, …"),
-        Column("nodes", TEXTS, "the nodes it is about: those that go or come, one side of a cut, the ends of a link"),
+        Column("nodes", TEXTS, "the nodes that fail or return, one side of a partition, or the ends of a link"),
     ),
     (STUDY, CELL),
 )  # fmt: skip
 
 LOSSES = Table(
-    "losses", "A row for each loss of a trial: messages of which the last copy went at one moment for one cause.",
+    "losses", "A row for each loss in a trial: messages whose last copy was lost at one moment, for one cause.",
     (
         *OF_A_CELL, *NAMES,
         Column("loss", WHOLE, "its number in the trial, from 0"),
-        Column("at_s", NUMBER, "seconds from the trial's beginning; null for what no queue ever took"),
-        Column("cause", TEXT, "the cause, as outcomes name it, or no_queue: confirmed though no queue took them"),
-        Column("node", TEXT, "the node at which it came about, such as that of a mirror that took over"),
-        Column("messages", WHOLE, "messages that are gone"),
-        Column("confirmed", WHOLE, "those of them that were confirmed"),
+        Column("at_s", NUMBER, "seconds from the trial's beginning; null for messages that no queue accepted"),
+        Column("cause", TEXT, "the cause as in outcomes, or no_queue: confirmed although no queue accepted them"),
+        Column("node", TEXT, "the node where it happened, such as that of the promoted mirror"),
+        Column("messages", WHOLE, "messages lost"),
+        Column("confirmed", WHOLE, "the confirmed ones among them"),
     ),
     (STUDY, CELL),
 )  # fmt: skip

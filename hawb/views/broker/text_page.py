@@ -20,16 +20,15 @@ from hawb.views.broker.texts import KINDS, Row, form, reasons, table, text_of
 COLUMNS = ("release", "kind", "scenario", "step", "seen", "model", "broker", "difference")
 INTRODUCTION = """# What RabbitMQ says
 
-The lines of its nodes' logs, the errors with which it closes channels and connections, and what its command line tools
-refuse with, as the recordings in [recorded](recorded/README.md) have them, beside what the model says in the same
-scenario. Written by `python -m hawb.views.broker.text_page` from the recordings; the table itself is
-[texts.csv](texts.csv), with each text as it was seen first. `hawb record --log` keeps the logs of a scenario's nodes
-beside its recording.
+RabbitMQ's log messages, the errors with which it closes channels and connections, and the refusals of its command line
+tools, from the recordings in [recorded](recorded/README.md), compared with hawb's texts in the same scenarios.
+`python -m hawb.views.broker.text_page` writes this page from the recordings, and the table [texts.csv](texts.csv) with
+each text as it was first recorded. `hawb record --log` keeps the logs of a scenario's nodes with its recording.
 
-Texts that differ in names and numbers alone stand here once, with … for what differs. In logs nodes have the scenario's
-names, without the quotes that Erlang puts around names with dots or dashes in them, a process is its node or `pid` in
-angle brackets, and a term stands in one line. The tools print `Error:` before what they refuse with. What nodes log
-besides, as of connections and of booting step by step, is not compared.
+Texts that differ only in names and numbers are listed once, with … for the difference. In log messages, nodes have the
+scenario's names, without Erlang's quotes around names with dots or dashes; a process is its node or `pid` in angle
+brackets; and an Erlang term is on one line. The tools print `Error:` before a refusal. Other log messages, such as
+those about connections and boot steps, are not compared.
 """
 HEADINGS = {"log": "## Log lines", "amqp": "## Errors of AMQP", "ctl": "## Refusals of the command line tools"}
 
