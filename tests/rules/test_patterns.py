@@ -233,6 +233,7 @@ def test_a_budget_within_another_is_the_other(monkeypatch):
 def test_a_refusal_is_escaped_and_cut():
     told = str(TooSlow("\x1b[2J\u2028" + "(a+)+" * 100, "p\n\u202e0"))
     assert told.isascii() and len(told.splitlines()) == 3 and "policy 'p\\n\\u202e0'" in told
+    assert "  given: '\\x1b[2J\\u2028(a+)+(a+)+" in told
     assert max(map(len, told.splitlines())) < 200
 
 
