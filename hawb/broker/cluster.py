@@ -54,7 +54,7 @@ class Bench:
 
     def __enter__(self) -> Bench:
         if lacks := lacking():
-            raise CannotPlay("a real cluster cannot run here, for want of " + "; ".join(lacks))
+            raise CannotPlay("a real cluster cannot run here without " + "; ".join(lacks))
         sweep()
         self._directory = tempfile.TemporaryDirectory(prefix="hawb-")
         self.path = Path(self._directory.name)

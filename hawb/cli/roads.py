@@ -62,4 +62,4 @@ def release_of(files: Sequence[str], given: str | None) -> str:
         raise SystemExit(refuse(refused)) from None
     if release is None:
         raise SystemExit(refuse("--to: no file says which release runs; name it with --from"))
-    return known_release("the release that the files tell", release) or release
+    return known_release("the release in the files", release) or release

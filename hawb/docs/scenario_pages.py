@@ -27,7 +27,7 @@ GROUPS = {
 
 FORMAT = """# Scenario files
 
-A scenario is YAML (or JSON): a cluster, what stands in it at the start, what happens to it, and what that must lead to.
+A scenario is YAML (or JSON): a cluster, its initial queues and policies, the steps, and the expected result.
 Whatever cannot be meant is refused, with its place in the file, what was given and what is accepted. What RabbitMQ
 would refuse is no mistake of the file: the step is refused as RabbitMQ does it, and the story goes on.
 

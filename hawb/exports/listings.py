@@ -153,7 +153,7 @@ class Listings:
         homeless = {name for home, name, _ in rows if home is None}
         if homeless and vhost is None:
             vhost = self._infer_vhost(file, homeless)
-            self.notes.append(f"{file.name}: taken as the queues of virtual host {quoted(vhost)}, told by their names")
+            self.notes.append(f"{file.name}: taken as the queues of virtual host {quoted(vhost)}, by their names")
         elif vhost and not homeless:
             self.notes.append(f"{file.name}: its rows name their virtual hosts, {quoted(vhost)} is not used")
         for home, name, facts in rows:
@@ -202,7 +202,7 @@ class Listings:
                 table[key] = entry
         vhosts = {vhost for vhost, name in listed if (vhost, name) in plain}
         for key in [key for key in plain if key not in listed and key[0] in vhosts]:
-            self.notes.append(f"policy {quoted('::'.join(key))}: not in {file.name}, the definitions stand")
+            self.notes.append(f"policy {quoted('::'.join(key))}: not in {file.name}, the definitions are used")
 
     def _add_nodes(self, file: Path, nodes: dict[str, bool]) -> None:
         for node in [node for node in self.nodes if node not in nodes]:

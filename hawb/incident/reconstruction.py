@@ -39,7 +39,7 @@ AT_ONCE_US = MICROSECONDS // 4
 """Maximum time between the detections of nodes that were killed at once."""
 ON_ITS_WAY_S = 10
 """Time for which a scenario continues after the logs, to complete what is under way, such as a boot."""
-TITLE = "What the logs of {nodes} nodes tell"
+TITLE = "What the logs of {nodes} nodes show"
 
 
 class Reconstruction(Struct, frozen=True):

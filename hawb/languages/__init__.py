@@ -73,7 +73,7 @@ def named(wanted: str) -> str:
     """
     found = wanted.strip().lower().replace("_", "-").partition("-")[0]
     if found not in LANGUAGES:
-        raise ValueError(f"hawb is not told in {wanted!r}; its languages are {', '.join(LANGUAGES)}")
+        raise ValueError(f"hawb is not available in {wanted!r}; its languages are {', '.join(LANGUAGES)}")
     return found
 
 

@@ -119,7 +119,7 @@ def _on_all_nodes(reach: Reach, said: Mirroring, inventory: Inventory) -> Iterat
     nodes = len(inventory.nodes)
     if said.mode is HaMode.ALL and (nodes > MANY_NODES or not nodes):
         known = f"each of {nodes} nodes, of which {majority(nodes)} are a majority"
-        yield _finding("mirrors-on-all-nodes", reach, nodes=known if nodes else "every node; no file tells how many")
+        yield _finding("mirrors-on-all-nodes", reach, nodes=known if nodes else "every node; no file says how many")
 
 
 def _nodes_that_are_not(reach: Reach, said: Mirroring, inventory: Inventory) -> Iterator[Finding]:

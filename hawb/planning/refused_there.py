@@ -63,7 +63,7 @@ def _queues(queues: Iterable[Queue], target: Profile) -> Iterator[Refused]:
         denied = key == LOCATOR and MASTER_LOCATOR in target.denied_features
         yield Refused(
             "arguments", f"argument {key}: {'refused with 541' if denied else 'refused with 406'} when such a queue is"
-            " declared or imported anew", tuple(names),
+            " declared or imported again", tuple(names),
             f"use x-queue-leader-locator instead of {LOCATOR}" if denied
             else f"leave {key} out, or give it a value that {target.release} accepts",
             "deprecated feature queue_master_locator" if denied else "rabbit_amqqueue:check_declare_arguments",

@@ -29,7 +29,7 @@ CHOSEN = (
     Chosen("quorum-leader-killed", 3, N_("A consumer holds 20 messages. The leader is killed.")),
     Chosen("quorum-two-nodes", 4, N_("A mirrored and a quorum queue on two nodes. a is stopped.")),
     Chosen("quorum-and-mirrored-in-a-partition", 5, N_("c is cut off, and clients publish on both sides.")),
-    Chosen("quorum-leader-loses-power", 4, N_("The host of a loses power, and no other node is told.")),
+    Chosen("quorum-leader-loses-power", 4, N_("The host of a loses power, and no other node is notified.")),
     Chosen("quorum-and-mirrored-rolled", 4, N_("Each node is restarted, one after the other.")),
     Chosen("quorum-majority-lost-for-good", 2, N_("Two of three nodes lose their disks.")),
     Chosen("streams-leader-killed", 5, N_("c is back and catches up. The leader of the stream is killed.")),

@@ -130,7 +130,7 @@ def index_page(stories: Sequence[PlayedStory]) -> str:
         "All stories · hawb",
         f'<header class="ws-top ws-front"><div class="ws-path"><a href="index.html">hawb</a> › Stories</div>'
         f"<h1>All stories</h1><p>{len(stories)} stories, each played by hawb’s model of RabbitMQ: watch one step by"
-        f" step, and read why. How it ends stands below its title.</p>{finder(stories)}</header>"
+        f" step, and read why. Its end is below its title.</p>{finder(stories)}</header>"
         f'<div class="ws-index"><nav aria-label="groups"><ul>{contents}</ul></nav>'
         f'<main>{sections}<p class="ws-none" role="status" hidden>No story has all these words.</p></main></div>',
         scripts=["stories.js"],

@@ -75,7 +75,7 @@ def begin(definitions: str | Path, listings: Sequence[str | Path] = (), queue: s
     key = cluster.busiest(defined) if queue is None else split_queue(queue)
     if queue is not None and key not in cluster.queues:
         known = named((join_queue(*one) for one in cluster.queues), MOST_NAMES)
-        raise ImportRefused(file, "the queue", quoted(queue), f"one that listings tell of: {known or 'none does'}")
+        raise ImportRefused(file, "the queue", quoted(queue), f"a queue in the listings: {known or 'there is none'}")
     if key is not None:
         cluster.add_traffic(key)
     else:

@@ -245,7 +245,7 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     "streams": lambda moment, _: any(queue.type == STREAM for queue in queues(moment.state)),
     "the metadata store of 4.3": lambda _, settings: settings.profile.khepri,
     "quorum queues of 3.8 and 4.0": lambda _, settings: settings.profile.version in ("3.8", "4.0"),
-    "a soft limit that channels could come to": lambda _, settings: (
+    "a soft limit that channels could reach": lambda _, settings: (
         settings.quorum_commands_soft_limit <= quorum_search_state.MOST_ASKED
     ),
     "consumers, lives or changed settings": lambda moment, _: any(map(is_odd, queues(moment.state))),
@@ -254,7 +254,7 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     "members that join, leave or hand over": lambda moment, _: is_grouped_oddly(moment.state),
     "logs that have been cut, or may be": lambda moment, settings: may_be_cut(moment.state, settings),
     "what is planned, or waits": lambda moment, _: waits_oddly(moment.state),
-    "what stands in logs": lambda moment, _: is_logged_oddly(moment.state),
+    "the entries of logs": lambda moment, _: is_logged_oddly(moment.state),
     "messages that wait to be confirmed": lambda moment, _: is_promised_oddly(moment.state),
     "so many pieces of messages, or so much that waits": lambda moment, _: is_too_much(moment),
 }  # fmt: skip

@@ -199,7 +199,7 @@ def _on_numbers(asked: Study | None, own: Numbers | None) -> list[str]:
     if own is None:
         return []
     if asked is None:
-        return [f"{own.numbers}: not laid over anything, as nothing is played"]
+        return [f"{own.numbers}: not used, since nothing is played"]
     nothing = left_out(asked, own)
     return [f"{own.numbers}: left out is what happens in no trial here: {', '.join(nothing)}"] if nothing else []
 

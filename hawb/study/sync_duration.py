@@ -26,7 +26,7 @@ BEYOND = 20
 
 LEAVES_OUT = (
     "memory alarms, which hold a synchronisation, and other load on the nodes",
-    "how the size of messages slows down reading them from disk: the published figures tell no size",
+    "how the size of messages slows down reading them from disk: the published figures have no sizes",
 )
 
 

@@ -168,7 +168,7 @@ class Model(Struct, frozen=True):
             hint = "measure one rate yourself and hand it over as a row of `measured`, with a base of its own"
             raise NotMeasuredError(law.base, row[law.base], ", ".join(self.bases), hint)
         own = [known for known in self.rows if known[law.base] == row[law.base]]
-        found = [f"{row[law.base]} rests on one row"] if len(own) == 1 else []
+        found = [f"{row[law.base]} is based on one row"] if len(own) == 1 else []
         for column in law.columns[1:]:
             found += _outside(column, row[column], _range(self.rows, column), _range(own, column), row[law.base])
         return tuple(found)
@@ -267,7 +267,7 @@ def _outside(
     if not low <= value <= high:
         return [f"{column} {value:g} lies outside of what was published, {low:g} to {high:g}"]
     if own is None:
-        return [f"{column}: {base} does not tell its own; what it does is taken from the others"]
+        return [f"{column}: {base} has no values of its own; its effect is taken from the others"]
     if not own[0] <= value <= own[1]:
         there = f"{own[0]:g}" if own[0] == own[1] else f"{own[0]:g} to {own[1]:g}"
         return [f"{column} {value:g}: {base} was measured at {there}; what it does is taken from the others"]

@@ -63,7 +63,7 @@ def _headed(command: str, form: dict[str, Any]) -> dict[str, Any]:
         "$schema": DIALECT,
         "$id": f"urn:hawb:schema:{VERSION}:{command}",
         "title": f"hawb {command} --json",
-        "$comment": "Within a version keys are added, and none is taken away or comes to mean something else.",
+        "$comment": "Within a version keys are added; none is removed or changes its meaning.",
         **form,
     }
 

@@ -270,7 +270,7 @@ REFUSED = {
                                               {"purge": "q"}),
     "what is planned, or waits": lambda: after(cluster({}, arguments=QUORUM), {"partition": [["a"], ["b", "c"]]},
                                                {"publish": {"queue": "q", "count": 2, "node": "a"}}),
-    "what stands in logs": lambda: after(cluster({}, arguments=QUORUM),
+    "the entries of logs": lambda: after(cluster({}, arguments=QUORUM),
                                          {"publish": {"queue": "q", "count": 1, "size": 9}}),
 }  # fmt: skip
 

@@ -136,7 +136,7 @@ def test_one_measurement_of_ones_own_is_enough_for_a_setup(queues: dict) -> None
     model = one_queue("quorum", [own])
     assert model.fitted_per_s(own) == pytest.approx(5000)
     assert model.powers == pytest.approx(queues["quorum"].powers)
-    assert "mine rests on one row" in model.rate(setup="mine", **asked).warnings
+    assert "mine is based on one row" in model.rate(setup="mine", **asked).warnings
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_one_measurement_of_ones_own_is_enough_for_a_setup(queues: dict) -> None
     [
         ({"size_bytes": 8000}, ["size_bytes 8000 lies outside of what was published, 10 to 5000"]),
         ({"replicas": 1}, [f"replicas 1: {AWS} was measured at 3"]),
-        ({"setup": "c4.4xlarge HDD"}, ["c4.4xlarge HDD rests on one row", "in_flight: c4.4xlarge HDD does not tell"]),
+        ({"setup": "c4.4xlarge HDD"}, ["c4.4xlarge HDD is based on one row", "in_flight: c4.4xlarge HDD has no"]),
         ({}, []),
     ],
 )

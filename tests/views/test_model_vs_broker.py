@@ -167,8 +167,8 @@ def test_what_a_machine_lacks_is_said(monkeypatch):
     monkeypatch.setattr(roots, "found", lambda _version: None)
     said = model_vs_broker.live(kept(), "queues.q", ask=True)
     assert said == (
-        "No real broker can run here, for want of root's rights, for network namespaces; a RabbitMQ 3.10, such as"
-        " Debian's package rabbitmq-server. The recording stands in for it."
+        "No real broker can run here without root's rights, for network namespaces; a RabbitMQ 3.10, such as"
+        " Debian's package rabbitmq-server. The recording is used instead."
     )
 
 

@@ -64,7 +64,7 @@ def test_the_title_says_which_type_is_faster_and_how_many_clusters_were_predicte
     assert told.startswith("A quorum queue passes on 2.3 times as many messages a second as a classic one; ")
     assert told.endswith(f"of {len(errors)} clusters {near} are predicted within a quarter by the others.")
     alike = dict.fromkeys(TYPES, queues["quorum"])
-    assert sentence(alike, clusters).startswith("Which type of queue passes on more messages a second is not told; ")
+    assert sentence(alike, clusters).startswith("Which type of queue passes on more messages a second is not known; ")
 
 
 def test_the_table_has_every_row_with_its_error(models: tuple) -> None:

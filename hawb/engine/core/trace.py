@@ -54,8 +54,8 @@ EVENTS: dict[str, str] = {
     "messages_published": "A queue took messages; a quorum queue's members committed them. ids, replicas (nodes that "
     "hold them), bytes_replicated; term (quorum queues).",
     "messages_confirmed": "The broker confirmed messages to their publisher. ids.",
-    "messages_nacked": "The broker told the publisher that messages were not accepted. ids.",
-    "transaction_committed": "The broker told the publisher that its transaction is committed. ids.",
+    "messages_nacked": "The broker rejected messages to their publisher (basic.nack). ids.",
+    "transaction_committed": "The broker confirmed to the publisher that its transaction is committed. ids.",
     "transaction_failed": "The broker closed the publisher's channel instead of committing its transaction. ids.",
     "messages_unanswered": "Messages are neither confirmed nor nacked. ids, reason: client_node_gone, "
     "connection_closed.",
@@ -128,7 +128,7 @@ EVENTS: dict[str, str] = {
     "wiped, forgotten, not_joined.",
     "node_joined": "A node joined the cluster.",
     "node_reset": "A node was reset: it lost its data, and the cluster removed it.",
-    "node_forgotten": "The members forgot one of them. origin (the node that was told to).",
+    "node_forgotten": "The cluster removed a member (forget_cluster_node). origin (the node that ran the command).",
     "node_stands_alone": "A node made itself the only member of its cluster, with its copy of the metadata.",
     "disk_lost": "A node lost its disk.",
     "heir_chosen": "A queue whose master's node is no member any more waits for another that had a mirror. was, "

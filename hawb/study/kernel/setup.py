@@ -245,7 +245,7 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "consume_per_s: another rate by the hour": lambda _, environment: any(
         histories.rate_at(environment.traffic.consume_per_s, hour) != rate_of_day(environment) for hour in range(HOURS)
     ),
-    "consume_per_s: nobody who consumes": lambda _, environment: rate_of_day(environment) == 0,
+    "consume_per_s: no consumer": lambda _, environment: rate_of_day(environment) == 0,
     "consume_per_s: consumers slower than consumer_timeout": is_too_late,
     "publish_per_s, consume_per_s: rates with so many decimals": is_too_fine,
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",

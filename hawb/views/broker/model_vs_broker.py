@@ -317,7 +317,7 @@ def live(kept: Kept, of: str, ask: bool = False) -> Verdicts | str:
     """
     release = kept.recording.version
     if lacks := missing(release):
-        return f"No real broker can run here, for want of {'; '.join(lacks)}. The recording stands in for it."
+        return f"No real broker can run here without {'; '.join(lacks)}. The recording is used instead."
     if not ask:
         return f"A RabbitMQ {release} can run here. Call with ask=True to play the story on it: about a minute."
     try:

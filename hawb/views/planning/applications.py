@@ -22,7 +22,7 @@ PERHAPS = "need not change, unless they send x-queue-type classic"
 SENDS = {
     "no type": "no x-queue-type",
     "a type": "x-queue-type",
-    "perhaps a type": "perhaps x-queue-type: RabbitMQ fills it in, so that no file tells",
+    "perhaps a type": "perhaps x-queue-type: RabbitMQ fills it in, so no file says",
 }
 
 NOTE = (

@@ -85,8 +85,8 @@ publishers stop first."""
 ELSEWHERE = """\
 The way to a release to which no upgrade leads."""
 BESIDE_THE_OLD = """\
-A second cluster beside the old one. Its virtual hosts let nobody in until users have permissions on them, which are in
-no file of hawb's: they come from the old cluster's own export, and parameters are set by hand."""
+A second cluster beside the old one. No user can connect to its virtual hosts without permissions, which are in no file
+of hawb: take them from the old cluster's own export, and set parameters by hand."""
 DRAINING = """\
 Move the publishers. Then consumers of the old cluster empty its queues, or a shovel of the new one for each queue (a
 virtual host `/` is `%2f` in both URIs). It ends after as many messages as there were when it began. What the new queue

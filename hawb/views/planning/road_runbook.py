@@ -40,7 +40,7 @@ One node after the other, {which}. In which order, and what is worth waiting for
 finds out. If a command fails, stop there."""
 KHEPRI_BEFORE = """\
 Before this step metadata moves from Mnesia to Khepri, while all nodes of {series} run. There is no way back to Mnesia.
-Make RAM nodes disc nodes before. `metadata_store_status` tells whether it has been done already."""
+Make RAM nodes disc nodes before. `metadata_store_status` shows whether this has been done already."""
 KHEPRI_MEANWHILE = """\
 The outage to expect is one of metadata, not of messages: publishing and consuming go on. Tables are copied while they
 are in use, at some cost in speed and memory; who declares, binds, sets a policy or adds a user meanwhile may have to

@@ -41,8 +41,8 @@ MOVED = """\
 Mirrored queues have been moved before this step; they are planned with as quorum queues, or as what `hawb migrate` says
 of them."""
 UNPLAYED = """\
-By then metadata is in Khepri, which these rules do not have: what is predicted of queues stands, declarations are not
-in it."""
+By then metadata is in Khepri, which these rules do not have. The predictions for queues still hold; declarations are
+not included."""
 MEANWHILE = ("step", "while both releases run")
 
 

@@ -26,8 +26,8 @@ MOST_REFUSED = 20
 """The maximum number of unreadable files that a terminal shows; the table of refusals has all."""
 LONGEST = 60
 ASSUMED = (
-    "Each cluster is taken as its own files have it; what a file does not tell is not judged.",
-    "Advice rests on the kind of finding, and is not played on each cluster: hawb lint plays it on a cluster's files.",
+    "Each cluster is judged by its own files alone; what they do not contain is not judged.",
+    "Advice depends on the kind of finding, and is not played on each cluster: hawb lint plays it for one cluster.",
 )
 
 
@@ -92,7 +92,7 @@ def todo(summary: Summary) -> tuple[ToDo, ...]:
     bad = [one for one in _worst_first(summary) if _severity(one) != "note"]
     if not bad and summary.refused:
         names = listing(one["file"] for one in summary.refused)
-        return (ToDo(f"Export {names} anew, and ask again: what is in there could not be read."),)
+        return (ToDo(f"Export {names} again, and repeat the audit: their content could not be read."),)
     return tuple(
         ToDo(f"{one['code']}, {_numbers_in_words(one)}, such as {_example(one)}: {ADVICE[one['code']].remedy}")
         for one in bad[:MOST_TO_DO]

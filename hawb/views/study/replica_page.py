@@ -73,7 +73,7 @@ def _faster(quorum: Cell, classic: Cell) -> str:
         return f"the quorum queue passes on {ratio:.1f} times as many messages a second"
     if classic.rate.low > quorum.rate.high:
         return f"the mirrored queue passes on {1 / ratio:.1f} times as many messages a second"
-    return "which of them passes on more messages a second is not told"
+    return "which of them passes on more messages a second is not known"
 
 
 def _failures(axes: Axes, cells: list[Cell]) -> None:

@@ -38,23 +38,23 @@ SPLIT = (
 )
 
 TOGETHER = (
-    "Designs are told apart by intervals of {} comparisons that hold all at once with 95 % (Bonferroni's rule), wider"
-    " than those in the tables, which are of one comparison each."
+    "Whether designs differ is decided by intervals that hold for all {} comparisons at once with 95 % (Bonferroni's"
+    " rule). They are wider than those in the tables, each of which is for one comparison."
 )
 
 DEFAULTS = (
-    "No source tells {}. They are hawb's own, the same in every design: what depends on them is no more precise than"
-    " they are known."
+    "There is no source for {}. They are hawb's defaults, the same in every design, and no result that depends on"
+    " them is more certain than they are."
 )
 
 TOO_FEW = "takes {} trials"
 NONE_SEEN = "none seen"
-RESTS_ON = "What the differences rest on"
+RESTS_ON = "What the differences depend on"
 RESTS_NOTE = (
-    "Each number at half and at twice of what was played, the others as they are. A difference that moves by more than"
-    " its interval is wide is known no better than the number."
+    "Each number at half and at twice its value, with the others unchanged. A difference that changes by more than"
+    " the width of its interval is no more certain than the number."
 )
-LENGTHS = "The median trial, and those that one in ten and one in a hundred are worse than"
+LENGTHS = "The median trial, and the values that one in ten and one in a hundred exceed"
 
 OPEN_RATES = "How well the rates are known"
 OPEN_NOTE = (
@@ -70,7 +70,7 @@ JUDGED = {
     "lost_confirmed": "confirmed messages lost", "publish_down_s": "seconds out of use",
     "consume_down_s": "seconds undelivered",
     "sync_blocked_s": "seconds blocked by a synchronisation",
-    "metadata_down_s": "seconds without changes of metadata", PRICE: "price of a year",
+    "metadata_down_s": "seconds in which metadata could not be changed", PRICE: "price of a year",
 }  # fmt: skip
 """The measures by which designs are judged, in this order; their tables come first."""
 

@@ -62,7 +62,7 @@ def sentence(queues: dict[str, Model], clusters: dict[str, Model]) -> str:
     ratio = at_most[fast].value / at_most[slow].value
     more = f"A {fast} queue passes on {ratio:.1f} times as many messages a second as a {slow} one"
     if at_most[fast].low <= at_most[slow].high:
-        more = "Which type of queue passes on more messages a second is not told"
+        more = "Which type of queue passes on more messages a second is not known"
     errors = [error for model in clusters.values() for error in model.held_out if error is not None]
     near = sum(abs(error) <= math.log(CLOSE) for error in errors)
     return f"{more}; of {len(errors)} clusters {near} are predicted within a quarter by the others."
@@ -122,7 +122,7 @@ def _by_limit(axes: Axes, queues: dict[str, Model]) -> None:
 
 
 def _latency(axes: Axes, queues: dict[str, Model]) -> None:
-    axes.set_title("the same: median seconds from publishing to consuming,\nwhere the figures tell it")
+    axes.set_title("the same: median seconds from publishing to consuming,\nwhere the figures have it")
     for queue_type, model in queues.items():
         rows = _measured(model, LIMITED)
         limits = _between(rows, "in_flight")

@@ -237,7 +237,7 @@ BOOTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 QUEUE_STATES = "rabbitmqctl -n {node} list_queues --vhost {vhost} name type state"
 FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "data_corrupt": ("If a majority of the other members of {queue} runs, delete its member on {node} and add it"
-                     " again: it then receives the log anew. Check the disk of {node}.",
+                     " again: it then receives the whole log. Check the disk of {node}.",
                      ("rabbitmq-queues -n {node} quorum_status {name} --vhost {vhost}",)),
     "vhost_failed": ("Save the disk of {node}, and start the virtual host {name} there again.",
                      ("rabbitmqctl -n {node} restart_vhost --vhost {name}",)),
@@ -271,7 +271,7 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """The remedies for other faults, with commands."""
 DAMAGED = ("Save the disk of {node} and check it: {damaged} there is damaged. Where a majority of the other members"
-           " of a queue runs, delete its member on {node} and add it again: it then receives the log anew.",
+           " of a queue runs, delete its member on {node} and add it again: it then receives the whole log.",
            ("rabbitmqctl -n {node} list_queues name type state",))  # fmt: skip
 DAMAGED_CLASSIC = ("Save the disk of {node} and check it: without mirrors there is no other copy of what a classic"
                    " queue cannot read there.", ("rabbitmqctl -n {node} list_queues name type state",))  # fmt: skip
@@ -316,7 +316,7 @@ def _reading(incident: Incident, names: Names) -> Iterator[ToDo]:
     if unread := incident.reading.unread:
         these = "this message of an error" if incident.reading.severe == 1 else "these messages of errors"
         lines = listing(names.line(one) for one in unread)
-        yield ToDo(f"Read what stands in and around {lines}: hawb does not know {these}.")
+        yield ToDo(f"Read {lines} and the lines around: hawb does not know {these}.")
 
 
 def _fills(one: ClusterEvent) -> dict[str, str]:

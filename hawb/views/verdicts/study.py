@@ -174,8 +174,8 @@ def todo(
     few = sorted({str(row["design"]) for row in rows if row["mean_low"] is None})
     asked, again = [], (command,) if command else ()
     if rests := rests_on(rows):
-        asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and lay it over the study with --numbers: the"
-                          " differences move with it by more than their intervals tell."))  # fmt: skip
+        asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and give it to the study with --numbers: the"
+                          " differences change with it by more than their intervals."))  # fmt: skip
     if answer.answer == "yes" and baseline is not None:
         best = _clear(rows, _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE))[0]
         asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
