@@ -1,9 +1,9 @@
-"""Try commands with inputs that were changed at random: `python tests/attack/attack.py --seconds 3600`.
+"""Run commands with randomly changed inputs: `python tests/attack/attack.py --seconds 3600`.
 
-Tries have numbers, and the same number gives the same try: a run begins with the number of `--first`, and says where to
-go on. What a try has broken (`player.play`) is a find: it is made smaller as long as it breaks the same, and kept as a
-folder below `--keep` with its files and its `command`. Once it is mended, move the folder to `tests/attack/kept`, where
-`make test` plays it each time.
+Tries are numbered and reproducible: a run begins with `--first` and prints where to continue. A try that breaks a
+promise (`player.play`) is a find: it is shrunk as long as it breaks the same promise, and stored as a folder below
+`--keep` with its files and its `command`. Once the bug is fixed, move the folder to `tests/attack/kept`, which
+`make test` plays each time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_SHRINKING = 150
 
 
 class Player:
-    """A process that plays tries, and another one after it has ended."""
+    """A process that plays tries. It is restarted when it ends."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -81,8 +81,7 @@ class Player:
 
 @dataclass
 class Found:
-    """How many tries of each command were made, how many of them were not refused, and what they have broken: the
-    first try for each kind of it."""
+    """Count the tries of each command and those not refused. Keep the first try for each kind of find."""
 
     tries: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)

@@ -1,8 +1,7 @@
-"""Play tries in this process, and say what of hawb's promises each has broken.
+"""Play tries in this process, and report the promises that each breaks.
 
-`python player.py` plays those that it reads, a line each, and writes what came of each as a line. It limits itself: a
-try has so many seconds of the processor, after which the process is killed, and so much memory beyond what the process
-had before. The process that started it counts its end as a find.
+`python player.py` reads one try a line and writes one result a line. It limits each try: CPU seconds, after which the
+process is killed, and memory beyond what the process used before. The parent process counts its end as a find.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ CONTROL = {"Cc", "Zl", "Zp", "Cs"}
 
 
 class Started(BaseException):
-    """A command is about to start another program, where a try of it ends."""
+    """Raised when a command is about to start another program, which ends a try."""
 
 
 class Watch:
-    """What the process does that a command must not do, while it is `on`: change files outside its folder, connect. No
-    other program is started."""
+    """Record, while `on`, what a command must not do: change files outside its folder, or connect. Refuse to start
+    other programs."""
 
     def __init__(self) -> None:
         self.on: Path | None = None

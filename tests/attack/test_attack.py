@@ -1,4 +1,4 @@
-"""Whatever a command is given, it keeps hawb's promises: inputs that once broke one, and inputs changed at random."""
+"""Commands keep hawb's promises for any input: former finds, and randomly changed inputs."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ ONE = Try(("run", "story.yaml"), {"story.yaml": b"scenario: a\n"})
 
 
 @pytest.mark.parametrize("folder", KEPT, ids=lambda folder: folder.name)
-def test_what_was_found_stays_mended(folder: Path, tmp_path: Path) -> None:
+def test_former_find_stays_fixed(folder: Path, tmp_path: Path) -> None:
     status, wrong = player.play(attack.kept(folder), tmp_path)
     assert not wrong, status
 
 
 @pytest.mark.full
-def test_inputs_changed_at_random_find_nothing() -> None:
+def test_randomly_changed_inputs_break_no_promise() -> None:
     found = attack.attack(0, TRIES if SECONDS <= 60 else 10**9, SECONDS)
     assert not found.finds, found.told()
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", COMMANDS)
-def test_inputs_as_they_are_find_nothing(name: str) -> None:
+def test_unchanged_inputs_break_no_promise(name: str) -> None:
     played = {one.words: player.in_folder(one) for one in as_seeded(name, player.own_numbers())}
     assert not {words: wrong for words, (_, wrong) in played.items() if wrong}
     assert {status for status, _ in played.values()} - {2}
 
 
 def connect() -> None:
-    """Connect to a port of this machine at which nothing listens."""
+    """Connect to a local port on which no process listens."""
     with socket.socket() as connecting, suppress(OSError):
         connecting.connect(("127.0.0.1", 1))
 
@@ -85,7 +85,7 @@ def fail() -> None:
         (connect, ["connects to ('127.0.0.1', 1)"]),
     ],
 )
-def test_what_breaks_a_promise_is_seen(
+def test_broken_promise_is_detected(
     does: Callable[[], object], wrong: Sequence[str], monkeypatch, tmp_path: Path
 ) -> None:
     group = Refusing(commands=[command("run", context_settings={"ignore_unknown_options": True})(lambda: does())])
@@ -96,7 +96,7 @@ def test_what_breaks_a_promise_is_seen(
     assert all(map(str.startswith, seen, wrong))
 
 
-def test_a_try_has_so_much_memory() -> None:
+def test_memory_of_a_try_is_limited() -> None:
     program = "import player; player.limit(); bytearray(player.MEMORY // 2); bytearray(player.MEMORY * 2)"
     done = subprocess.run([sys.executable, "-c", program], cwd=Path(player.__file__).parent, capture_output=True,
                           text=True, env={**os.environ, "PYTHONPATH": str(attack.ROOT)})  # fmt: skip
@@ -107,7 +107,7 @@ def test_a_try_has_so_much_memory() -> None:
     ("ends", "wrong"),
     [("os.kill(os.getpid(), signal.SIGPROF)", "takes more than 20 s"), ("os._exit(7)", "ends the process: 7")],
 )
-def test_a_process_that_ends_is_a_find_and_another_one_goes_on(
+def test_end_of_the_process_is_a_find_and_it_is_restarted(
     ends: str, wrong: str, monkeypatch, tmp_path: Path
 ) -> None:
     program = tmp_path / "program.py"
@@ -120,7 +120,7 @@ def test_a_process_that_ends_is_a_find_and_another_one_goes_on(
     assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
 
 
-def test_a_number_is_always_the_same_try() -> None:
+def test_same_number_gives_the_same_try() -> None:
     tries = [drawn(number) for number in range(65)]
     assert tries == [drawn(number) for number in range(65)]
     assert {one.command for one in tries} == set(COMMANDS)
@@ -128,7 +128,7 @@ def test_a_number_is_always_the_same_try() -> None:
     assert len({player.as_text(one) for one in tries}) > len(tries) * 0.9
 
 
-def test_some_inputs_are_large_and_each_file_that_an_option_names_is_given() -> None:
+def test_some_inputs_are_large_and_all_named_files_exist() -> None:
     tries = [drawn(number, b"{}") for number in range(600)]
     sizes = [sum(map(len, one.files.values())) for one in tries]
     assert 0 < sum(size > LARGE[0] / 2 for size in sizes) < len(tries) / 20 and max(sizes) < 2 * HUGE[1]
@@ -142,7 +142,7 @@ def test_one_of_ten_large_inputs_has_up_to_10_mb() -> None:
     assert 0 < sum(size > HUGE[0] for size in sizes) < 25 and max(sizes) < HUGE[1]
 
 
-def test_a_find_is_made_smaller_and_kept(tmp_path: Path) -> None:
+def test_find_is_shrunk_and_stored(tmp_path: Path) -> None:
     class Playing(attack.Player):
         """Finds each file that holds an x."""
 

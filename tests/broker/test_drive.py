@@ -1,4 +1,4 @@
-"""How a real cluster is driven: when its queues have settled, whom a client goes to, and what is refused."""
+"""The driver of a real cluster: when queues have settled, which node a client uses, and refusals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hawb.broker.namespaces import Network
         ({"information": None, "mirrors": ["n2@x"], "live": False}, False),
     ],
 )
-def test_a_queue_that_synchronises_or_awaits_its_new_master_is_not_settled(row: dict, works: bool) -> None:
+def test_queue_that_synchronises_or_awaits_a_new_master_is_not_settled(row: dict, works: bool) -> None:
     drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False, _given_up=set())
     row = {"live": True, "mirrors": []} | row
     assert Drive._works(drive, row) is works
@@ -30,7 +30,7 @@ def test_a_queue_that_synchronises_or_awaits_its_new_master_is_not_settled(row: 
     assert Drive._works(drive, row) is (works and isinstance(row["information"], dict))
 
 
-def test_mirrors_that_did_not_take_over_are_waited_for_once() -> None:
+def test_failed_promotion_is_waited_for_once() -> None:
     drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False, _given_up=set())
     row = {"vhost": "/", "name": "q", "process": "n1@x", "live": True, "mirrors": ["n2@x"], "information": None}
     assert Drive._works(drive, row) and not Drive._works(drive, row, TAKEOVER_S + 1)
@@ -39,7 +39,7 @@ def test_mirrors_that_did_not_take_over_are_waited_for_once() -> None:
     assert Drive._works(drive, row | {"mirrors": ["n3@x"]})
 
 
-def test_a_synchronisation_that_an_alarm_holds_is_no_work() -> None:
+def test_synchronisation_suspended_by_an_alarm_counts_as_settled() -> None:
     drive = object.__new__(Drive)
     nodes = {node: SimpleNamespace(alive=node == "a") for node in "ab"}
     drive.cluster = SimpleNamespace(network=Network(2), nodes=nodes)
@@ -50,7 +50,7 @@ def test_a_synchronisation_that_an_alarm_holds_is_no_work() -> None:
     assert found == [True, True, True, True, False, False]
 
 
-def test_a_synchronisation_is_over_once_its_mirrors_have_taken_in_all() -> None:
+def test_synchronisation_has_settled_when_the_backlog_is_empty() -> None:
     drive = SimpleNamespace(cluster=SimpleNamespace(network=Network(2)), held=False, _given_up=set())
     row = {"live": True, "mirrors": ["n2@x"], "information": {"state": "running"}, "backlog": 3}
     assert Drive._works(drive, row)
@@ -59,14 +59,14 @@ def test_a_synchronisation_is_over_once_its_mirrors_have_taken_in_all() -> None:
     assert not Drive._works(drive, row)
 
 
-def test_a_term_that_erlang_breaks_into_lines_is_told_in_one() -> None:
+def test_erlang_term_of_several_lines_is_joined() -> None:
     drive = object.__new__(Drive)
     drive.cluster, drive.errors, drive._step = SimpleNamespace(names={"n1@10.77.0.1": "a"}), [], 3
     drive.refuse(541, "{timeout,\n           {'%2F_q',\n            'n1@10.77.0.1'}}")
     assert drive.errors == [{"step": 3, "code": 541, "text": "{timeout,{'%2F_q','a'}}"}]
 
 
-def test_a_client_that_names_no_node_goes_to_the_first_that_takes_clients():
+def test_client_without_a_node_uses_the_first_node_that_accepts_clients():
     nodes = [SimpleNamespace(name=name) for name in "abc"]
     drive = object.__new__(Drive)
     drive.cluster = SimpleNamespace(nodes={node.name: node for node in nodes}, running=lambda: nodes,
@@ -81,7 +81,7 @@ def test_a_client_that_names_no_node_goes_to_the_first_that_takes_clients():
     assert asked == ["c", "b", "b"]  # where all are drained the first refuses
 
 
-def test_a_node_whose_disk_is_lost_is_asked_for_nothing_and_needs_no_broker_to_forget():
+def test_wiped_node_is_not_asked_and_is_forgotten_without_a_broker():
     done: list[str] = []
     nodes = {
         name: SimpleNamespace(name=name, kill=lambda: done.append("kill"), wipe=lambda: done.append("wipe"))

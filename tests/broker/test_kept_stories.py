@@ -1,4 +1,4 @@
-"""Stories as they are kept: exports that an import reads, what nodes knew in between, and nothing of the machine."""
+"""Stored stories of real clusters: exports, observations in between, and no trace of the machine."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ROWS = [
 
 
 class MadeUpCluster:
-    """Three nodes, of which c is down, as the driver's cluster."""
+    """A stand-in for the driver's cluster: three nodes, of which c is down."""
 
     def __init__(self, folder: Path, version: str = "3.10"):
         self.entry = Cluster(("a", "b", "c"), version=version)
@@ -80,7 +80,7 @@ class MadeUpCluster:
 
 
 class MadeUpDrive:
-    """A drive that has a step and then ends."""
+    """A stand-in for a drive with one step."""
 
     def __init__(self, folder: Path):
         self.cluster = MadeUpCluster(folder)
@@ -107,7 +107,7 @@ def drive(tmp_path: Path, monkeypatch) -> MadeUpDrive:
 # --- exports ---
 
 
-def test_what_is_exported_is_what_an_import_reads(drive: MadeUpDrive, tmp_path: Path):
+def test_export_can_be_imported(drive: MadeUpDrive, tmp_path: Path):
     kept_stories.save_export(tmp_path, "before", export(drive))
     files = [tmp_path / name for name in ("definitions.json", "queues-before.json", "nodes-before.json")]
     imported = import_cluster(files[0], files[1:])
@@ -122,14 +122,14 @@ def test_what_is_exported_is_what_an_import_reads(drive: MadeUpDrive, tmp_path: 
     assert "a memory alarm" in told and "being drained" in told and "in no listing" not in told
 
 
-def test_no_user_secret_or_machine_is_exported(drive: MadeUpDrive, tmp_path: Path):
+def test_export_contains_no_user_secret_or_host_name(drive: MadeUpDrive, tmp_path: Path):
     kept_stories.save_export(tmp_path, "after", export(drive))
     text = "".join(file.read_text() for file in tmp_path.glob("*.json"))
     assert [word for word in ("guest", "Zm9v", "amqp:", "vm.example", "password") if word in text] == []
     assert "operator_policy" in text
 
 
-def test_where_no_node_runs_there_are_no_definitions(drive: MadeUpDrive):
+def test_export_has_no_definitions_if_no_node_runs(drive: MadeUpDrive):
     for node in drive.cluster.nodes.values():
         node.alive = False
     assert export(drive).definitions is None
@@ -152,15 +152,15 @@ PUBLISHED, KILLED = Publish(queue="q", count=1), Kill(("a",))
         ([(SetPolicy(name="p", pattern="", definition={}), None), (PUBLISHED, None)], 0),
     ],
 )
-def test_trouble_begins_with_the_first_step_that_sets_nothing_up(steps: Sequence[tuple[Any, float | None]], index: int):
+def test_trouble_starts_at_the_first_step_after_the_setup(steps: Sequence[tuple[Any, float | None]], index: int):
     assert trouble([Step(verb, at) for verb, at in steps]) == index
 
 
-def test_changes_name_what_is_gone():
+def test_changes_include_removed_keys():
     assert changes({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 5}) == {"b": 5, "c": None}
 
 
-def test_a_witness_notes_changes_once(drive: MadeUpDrive):
+def test_witness_records_each_change_once(drive: MadeUpDrive):
     noted = Witness()
     noted.begin(drive, [Step(Kill(("a",)))])
     noted.step(drive, 0)
@@ -176,7 +176,7 @@ def test_a_witness_notes_changes_once(drive: MadeUpDrive):
     assert second["queues"]["plain"] is None and second["queues"]["ha.q"]["synchronised_mirrors"] == []
 
 
-def test_whole_logs_have_nothing_of_the_machine(drive: MadeUpDrive, tmp_path: Path):
+def test_whole_logs_contain_no_trace_of_the_machine(drive: MadeUpDrive, tmp_path: Path):
     place = tmp_path / "cluster-x" / "a"
     (place / "broker.log").write_text(f" cookie hash    : aGVsbG8=\n home dir : {tmp_path}\n data : {place}/data/m\n")
     (place / "n1@10.77.0.1_upgrade.log").write_text("opened\n")
@@ -195,7 +195,7 @@ def test_whole_logs_have_nothing_of_the_machine(drive: MadeUpDrive, tmp_path: Pa
     assert (noted.begun, noted.names, drive.on_look) == ([(1.5, 0), (2.5, None)], drive.cluster.names, None)
 
 
-def test_a_path_below_the_cluster_is_told_as_below_one_place():
+def test_paths_of_the_cluster_are_replaced_by_a_neutral_one():
     assert neutral("/tmp/hawb-1/cluster-2/3/x /tmp/hawb-1/.erlang", "/tmp/hawb-1/cluster-2") == (
         "/var/lib/hawb/3/x /var/lib/hawb/.erlang"
     )
@@ -209,7 +209,7 @@ NOTHING = Export(None, [], [])
 
 @pytest.fixture
 def played(monkeypatch) -> list[str]:
-    """Has a made-up broker play any scenario; the versions that it was asked for."""
+    """Replace the broker by a stand-in that plays any scenario. Return the versions that were requested."""
     asked: list[str] = []
 
     def play(_bench: object, scenario: Scenario, version: str, witness: Witness) -> Played:
@@ -226,7 +226,7 @@ def played(monkeypatch) -> list[str]:
     return asked
 
 
-def test_a_story_is_kept_with_what_was_driven(played: list[str], tmp_path: Path):
+def test_story_is_stored_with_its_scenario(played: list[str], tmp_path: Path):
     file, folder = tmp_path / "story.yaml", tmp_path / "kept" / "4.3" / "story"
     file.write_text(STORY)
     record = ["record", "--broker", "4.3", "--logs", str(tmp_path / "kept")]
@@ -244,7 +244,7 @@ def test_a_story_is_kept_with_what_was_driven(played: list[str], tmp_path: Path)
     assert {one.name: one.read_bytes() for one in folder.iterdir()} == before
 
 
-def test_what_cannot_be_kept_is_refused(played: list[str], tmp_path: Path):
+def test_story_that_cannot_be_stored_is_refused(played: list[str], tmp_path: Path):
     file = tmp_path / "story.yaml"
     file.write_text(STORY)
     for options, reason in (
@@ -265,7 +265,7 @@ WHOLE = [story for story in STORIES if (story / "scenario.yaml").exists()]
 
 
 @pytest.mark.parametrize("story", each_third(WHOLE), ids=title)
-def test_a_kept_story_is_whole_and_names_no_machine(story: Path, subtests: pytest.Subtests):
+def test_stored_story_is_complete_and_names_no_machine(story: Path, subtests: pytest.Subtests):
     with subtests.test(msg="an import reads its exports of before and after"):
         check_exports(story)
     facts, scenario = story_of(story), scenario_of(story)

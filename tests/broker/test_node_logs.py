@@ -1,4 +1,4 @@
-"""What nodes log: read in each release's layout, told by step, and free of what is one run's own."""
+"""Logs of nodes: parsed in the layout of each release, assigned to steps, and freed of values of one run."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Node:
 
 
 @pytest.mark.parametrize("log", [LAGER, LOGGER])
-def test_a_line_of_either_layout_has_its_time_and_what_it_says(log: str) -> None:
+def test_line_of_either_layout_has_a_time_and_a_message(log: str) -> None:
     assert list(messages(log)) == [(AT_S, "rabbit on node 'n2@10.77.0.2' down")]
 
 
-def test_a_term_that_was_broken_is_told_in_one_line() -> None:
+def test_wrapped_term_is_joined_into_one_line() -> None:
     at = "2026-01-01 00:00:01.250000+00:00 [info] <0.9.0> "
     log = f"{at}Synchronising: mirrors ['n1@10.77.0.1',\n{at}                        'n2@10.77.0.2'] to sync\n"
     assert list(messages(log)) == [(AT_S, "Synchronising: mirrors ['n1@10.77.0.1','n2@10.77.0.2'] to sync")]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("rabbit on node 'n2@10.77.0.2' down", "rabbit on node b down"),
         ("Promoting mirror <n2@10.77.0.2.1764041524.543.0> to leader", "Promoting mirror <b> to leader"),
@@ -44,11 +44,11 @@ def test_a_term_that_was_broken_is_told_in_one_line() -> None:
         ("in /tmp/hawb-x/1/data/mnesia", "in MNESIA_DIR"),
     ],
 )
-def test_what_is_one_runs_own_has_a_word_in_its_place(text: str, told: str) -> None:
-    assert steady(text, NAMES) == told
+def test_values_of_one_run_are_replaced_by_placeholders(text: str, expected: str) -> None:
+    assert steady(text, NAMES) == expected
 
 
-def test_a_line_belongs_to_the_step_of_its_time(monkeypatch) -> None:
+def test_line_belongs_to_the_step_of_its_time(monkeypatch) -> None:
     logs = NodeLogs([Node("a", LAGER)], NAMES)
     for step, begins_s in ((-1, AT_S - 2), (0, AT_S - 1), (1, AT_S), (None, AT_S + 1)):
         monkeypatch.setattr(node_logs.time, "time", lambda now_s=begins_s: now_s)
@@ -57,7 +57,7 @@ def test_a_line_belongs_to_the_step_of_its_time(monkeypatch) -> None:
     assert logs.lines() == [LogLine(1, "a", "rabbit on node b down")]
 
 
-def test_what_was_logged_while_a_cluster_was_built_or_read_belongs_to_no_step(monkeypatch) -> None:
+def test_lines_logged_during_setup_or_reading_belong_to_no_step(monkeypatch) -> None:
     logs = NodeLogs([Node("a", LAGER)], NAMES)
     for step, begins_s in ((-1, AT_S - 1), (0, AT_S + 1), (None, AT_S + 2)):
         monkeypatch.setattr(node_logs.time, "time", lambda now_s=begins_s: now_s)
@@ -66,7 +66,7 @@ def test_what_was_logged_while_a_cluster_was_built_or_read_belongs_to_no_step(mo
     assert logs.lines() == []
 
 
-def test_lines_about_replication_are_kept_once_and_read_as_they_were_written(tmp_path) -> None:
+def test_lines_about_replication_are_stored_once_and_read_back(tmp_path) -> None:
     down = LogLine(1, "a", "rabbit on node b down")
     node_logs.save([down, LogLine(1, "a", "started TCP listener on [::]:5672"), down], "digest", tmp_path / "x.log")
     assert node_logs.read(tmp_path / "x.log") == ("digest", kept([down]))

@@ -1,4 +1,4 @@
-"""A real cluster beside the model: what can be tested without one. `test_real_live.py` has the rest."""
+"""Comparison of model and real cluster: tests that need no cluster. `test_real_live.py` has the rest."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_values_are_written_as_erlang_terms(value: object, written: str) -> None
     assert term(value) == written
 
 
-def test_the_cluster_of_a_scenario_is_what_its_nodes_are_configured_with() -> None:
+def test_nodes_are_configured_as_the_scenarios_cluster() -> None:
     entry = Cluster(
         ("a", "b"), net_ticktime=8, cluster_partition_handling=PauseIfAllDown(("b",), "autoheal"), slave_wait_timeout=2
     )
@@ -69,7 +69,7 @@ def test_the_cluster_of_a_scenario_is_what_its_nodes_are_configured_with() -> No
     assert advanced == "[{rabbit, [{slave_wait_timeout, 2000}]}].\n"
 
 
-def test_a_policy_that_lists_nodes_lists_them_by_their_erlang_names() -> None:
+def test_ha_params_use_erlang_node_names() -> None:
     drive = SimpleNamespace(cluster=SimpleNamespace(erlang={"a": "n1@x"}))
     definition = {"ha-mode": "nodes", "ha-params": ["a", "elsewhere", 3]}
     assert definition_of(drive, definition) == '{"ha-mode": "nodes", "ha-params": ["n1@x", "elsewhere", 3]}'
@@ -86,17 +86,17 @@ def test_a_policy_that_lists_nodes_lists_them_by_their_erlang_names() -> None:
         (["not_migrated", "undefined"], "not_migrated"),
     ],
 )
-def test_what_rabbitmqctl_would_end_with(answer: object, reason: str | None) -> None:
+def test_error_reason_as_rabbitmqctl_prints_it(answer: object, reason: str | None) -> None:
     assert reason_of(answer) == reason
 
 
-def test_each_queue_whose_members_stay_is_told() -> None:
+def test_each_failed_member_change_has_a_reason() -> None:
     rows = [[["resource", "/", "queue", name], result] for name, result in
             (("q", ["ok", 2]), ("r", ["error", 1, "last_node"]), ("s", ["error", 3, ["timeout", "x"]]))]  # fmt: skip
     assert reasons_of_rows(rows) == ["last_node", '["timeout", "x"]']
 
 
-def test_a_confirm_of_several_messages_answers_for_all_that_came_before() -> None:
+def test_confirm_of_multiple_confirms_all_earlier_messages() -> None:
     told = []
     publishing = Publishing(SimpleNamespace(), lambda numbers, verdict: told.append((numbers, verdict)))
     publishing.pending = {tag: [("q", tag)] for tag in (1, 2, 3)}
@@ -106,22 +106,22 @@ def test_a_confirm_of_several_messages_answers_for_all_that_came_before() -> Non
     assert publishing.pending == {}
 
 
-def test_delivery_order_is_kept_in_runs() -> None:
+def test_runs_keep_the_delivery_order() -> None:
     assert in_order([2, 3, 1, 5, 6, 7]) == [[2, 3], [1, 1], [5, 7]]
 
 
-def test_a_queue_is_built_under_a_policy_that_matches_it_alone() -> None:
+def test_queue_is_built_under_a_policy_that_matches_only_it() -> None:
     pattern = f"^{escaped('ha.é[1]')}$"
     assert matches(pattern, "ha.é[1]")
     assert not matches(pattern, "haXé[1]")
 
 
-def test_every_virtual_host_of_a_file_is_made() -> None:
+def test_every_virtual_host_of_a_scenario_is_created() -> None:
     scenario = load(STORY + "  - publish: {queues: ['dev::x'], count: 1}\n  - clear_policy: {name: x, vhost: old}\n")
     assert vhosts(scenario) == {"/", "dev", "old"}
 
 
-def test_what_cannot_be_driven_is_named() -> None:
+def test_undrivable_steps_are_listed() -> None:
     scenario = load(
         "scenario: x\ncluster: {nodes: [a]}\nsteps:\n"
         "  - publisher: {name: p, queue: q, rate: 5, mode: tx}\n"
@@ -134,11 +134,11 @@ def test_what_cannot_be_driven_is_named() -> None:
     assert undriven(load(STORY)) == []
 
 
-def test_every_verb_is_driven() -> None:
+def test_every_verb_can_be_driven() -> None:
     assert set(verbs.VERBS.values()) - set(ACTIONS) == {verbs.Wait, verbs.Expect}
 
 
-def test_a_scenario_that_does_nothing_to_nodes_leaves_its_cluster_to_the_next(monkeypatch) -> None:
+def test_cluster_is_reused_after_a_scenario_without_node_faults(monkeypatch) -> None:
     booted, ended = [], []
 
     @contextlib.contextmanager
@@ -164,26 +164,26 @@ def test_a_scenario_that_does_nothing_to_nodes_leaves_its_cluster_to_the_next(mo
     assert ended == [("a",), ("a",), ("b",)]
 
 
-def test_a_scenario_is_harmless_unless_something_happens_to_nodes() -> None:
+def test_scenario_without_node_faults_is_harmless() -> None:
     assert harmless(load(STORY))
     assert not harmless(load(STORY + "  - kill: a\n"))
     assert not harmless(load("scenario: x\ncluster: {nodes: [a, b], down: {b: killed}}\n"))
 
 
-def test_a_double_is_written_as_one() -> None:
+def test_double_is_encoded_as_amqp_double() -> None:
     pieces: list[bytes] = []
     assert pika.data.encode_table(pieces, {"x": 1.5, "y": [0.25]}) == len(b"".join(pieces))
     assert [b"d" + struct.pack(">d", value) in b"".join(pieces) for value in (1.5, 0.25, 2.0)] == [True, True, False]
 
 
-def test_a_dead_letter_has_no_number_of_its_own() -> None:
+def test_dead_letter_has_no_number() -> None:
     mine = {"x-hawb-numbers": {"q": 7}}
     assert number_of(pika.BasicProperties(headers=mine), "q") == 7
     assert number_of(pika.BasicProperties(headers=mine), "dead") == UNNUMBERED
     assert number_of(pika.BasicProperties(headers=mine | {"x-death": []}), "q") == UNNUMBERED
 
 
-def test_what_clients_hold_is_told_where_the_queue_counts_as_much() -> None:
+def test_unacknowledged_messages_are_reported_if_the_queue_counts_the_same() -> None:
     holding = [subscriber("one", "q", [1, 2]), subscriber("two", "q", [3]), subscriber("stale", "gone", [1])]
     assert counted(holding, {"q": {"messages_unacknowledged": 3}}) == {"q"}
     assert counted(holding, {"q": {"messages_unacknowledged": 1}}) == set()
@@ -192,7 +192,7 @@ def test_what_clients_hold_is_told_where_the_queue_counts_as_much() -> None:
     assert not {"received", "unacknowledged"} & consumer_of(subscriber("d", "q", [UNNUMBERED]), None, True).keys()
 
 
-def test_a_client_that_would_have_been_told_is_not_taken_for_cancelled_because_its_queue_is_down() -> None:
+def test_consumer_of_a_queue_that_is_down_is_not_reported_as_cancelled() -> None:
     waiting = subscriber("c", "q", [1])
     waiting.subscribed = True
     assert consumer_of(waiting, None, counting=True)["state"] == "active"
@@ -201,7 +201,7 @@ def test_a_client_that_would_have_been_told_is_not_taken_for_cancelled_because_i
 
 
 def subscriber(name: str, queue: str, numbers: list[int]) -> Subscriber:
-    """A consumer that holds all that it has received."""
+    """Return a consumer that holds all messages that it received."""
     held = list(enumerate(numbers, 1))
     return Subscriber(name, queue, "default", "a", SimpleNamespace(), received=numbers, held=held)
 
@@ -210,7 +210,7 @@ def subscriber(name: str, queue: str, numbers: list[int]) -> Subscriber:
 
 
 def played(text: str = STORY) -> Played:
-    """The model's own outcome, as if a broker had told it."""
+    """Return the model's outcome as if a broker had reported it."""
     scenario = load(text)
     run = Run.of(scenario)
     return Played(scenario, outcome(run), {4: outcome(run, run.moment_of(4))})
@@ -220,7 +220,7 @@ def test_the_model_agrees_with_itself() -> None:
     assert compare(played()) == []
 
 
-def test_a_field_that_differs_is_named_with_both_values() -> None:
+def test_difference_names_the_field_and_both_values() -> None:
     told = played()
     told.outcome["queues"]["ha"]["messages"] = 2
     told.glances[4]["nodes"]["a"] = "down"
@@ -240,20 +240,20 @@ def test_racy_and_known_fields_are_not_compared() -> None:
     ]  # fmt: skip
 
 
-def test_what_the_broker_does_not_tell_is_not_compared() -> None:
+def test_fields_that_the_broker_does_not_report_are_not_compared() -> None:
     told = played()
     del told.outcome["queues"]["ha"]["ids"], told.outcome["availability"]
     assert compare(told) == []
 
 
-def test_a_queue_on_one_side_only_differs() -> None:
+def test_queue_in_one_outcome_only_is_a_difference() -> None:
     told = played()
     del told.outcome["queues"]["ha"]
     told.outcome["queues"]["other"] = {"state": "down"}
     assert {difference.field for difference in compare(told)} == {"queues.ha", "queues.other"}
 
 
-def test_nodes_that_the_file_does_not_name_may_be_exchanged() -> None:
+def test_unnamed_nodes_are_interchangeable() -> None:
     told = played()
     mirror = told.outcome["queues"]["ha"]["mirrors"]
     other = {"b": "c", "c": "b"}[mirror[0]]
@@ -265,7 +265,7 @@ def test_nodes_that_the_file_does_not_name_may_be_exchanged() -> None:
     assert list(renamings(load(STORY))) == [{"b": "b", "c": "c"}, {"b": "c", "c": "b"}]
 
 
-def test_texts_are_compared_where_rabbitmq_gave_a_code() -> None:
+def test_error_texts_are_compared_only_with_a_code() -> None:
     model = {"errors": [{"step": 1, "code": 404, "text": "x"}, {"step": 2, "code": None, "text": "x"}]}
     broker = {"errors": [{"step": 1, "code": 404, "text": "y"}, {"step": 2, "code": None, "text": "y"}]}
     assert [field for field, _, _ in differences(model, broker)] == ["errors.1"]
@@ -274,7 +274,7 @@ def test_texts_are_compared_where_rabbitmq_gave_a_code() -> None:
 # --- what is lacking ---
 
 
-def test_what_the_machine_lacks_is_said_plainly(monkeypatch, tmp_path) -> None:
+def test_missing_requirements_of_the_machine_are_listed(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(cluster.shutil, "which", lambda _: None)
     monkeypatch.setattr(cluster.os, "geteuid", lambda: 1000)
     file = tmp_path / "story.yaml"
@@ -287,7 +287,7 @@ def test_what_the_machine_lacks_is_said_plainly(monkeypatch, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("system", ["win32", "darwin"])
-def test_elsewhere_than_on_linux_no_cluster_is_run(monkeypatch, tmp_path, system: str) -> None:
+def test_real_cluster_is_refused_on_other_systems_than_linux(monkeypatch, tmp_path, system: str) -> None:
     file = tmp_path / "story.yaml"
     file.write_text(STORY)
     monkeypatch.setattr("hawb.broker.real.sys", SimpleNamespace(platform=system))

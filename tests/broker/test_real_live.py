@@ -1,8 +1,7 @@
-"""Real clusters play scenarios: `make test-broker`, which takes root, Debian's rabbitmq-server and hours.
+"""Real clusters play scenarios: `make test-broker`, which needs root, Debian's rabbitmq-server and hours.
 
-The machine's own release plays what it has recordings of, and so does today's release where it is installed. With
-HAWB_SAMPLE=6 each plays six of those that take less than a minute, others each day; HAWB_DAY draws those of another
-day again.
+The machine's release, and the newest release if installed, play the scenarios that have recordings. With HAWB_SAMPLE=6
+each plays six short ones, different ones each day; HAWB_DAY repeats the sample of another day.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ LONGEST_S = 60
 
 
 def to_play(version: str) -> list[str]:
-    """The scenarios that have a recording of a release, or a sample of them."""
+    """Return the scenarios that have a recording of a release, or a sample of them."""
     files = sorted((DATA / "recorded" / version).glob("*.json"))
     if "HAWB_SAMPLE" not in os.environ:
         return [file.stem for file in files]
@@ -82,7 +81,7 @@ steps:
 """
 
 
-def test_a_quorum_queue_is_driven_and_read(ready: Bench) -> None:
+def test_quorum_queue_is_driven_and_read(ready: Bench) -> None:
     told = play(ready, load(QUORUM))
     before, after = told.glances[7]["queues"]["q"], told.outcome["queues"]["q"]
     counts = {"messages": 13, "messages_ready": 11, "messages_unacknowledged": 2}
@@ -94,7 +93,7 @@ def test_a_quorum_queue_is_driven_and_read(ready: Bench) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_leaves_nothing_behind(number, unavailable, tmp_path) -> None:
+def test_interrupted_run_leaves_nothing_behind(number, unavailable, tmp_path) -> None:
     if lacks := lacking():
         unavailable("; ".join(lacks))
     code = "from hawb.cli import main; main()"

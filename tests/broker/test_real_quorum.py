@@ -1,4 +1,4 @@
-"""Quorum queues on a real cluster: what can be tested without one. `test_real_live.py` plays one."""
+"""Quorum queues on a real cluster: tests that need no cluster. `test_real_live.py` plays one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COUNTS = {"messages": 5, "messages_ready": 3, "messages_unacknowledged": 2}
 
 
 def row(online: str, leader: str | None, **others: Any) -> dict[str, Any]:
-    """A quorum queue on a, b and c as `control.erl` tells it."""
+    """Return a quorum queue on a, b and c as `control.erl` reports it."""
     return {
         "vhost": "/", "name": "q", "type": "rabbit_quorum_queue", "durable": True, "policy": None,
         "operator_policy": None, "live": True, "process": ["%2F_q", "n1@x"], "members": ["n3@x", "n1@x", "n2@x"],
@@ -43,7 +43,7 @@ def row(online: str, leader: str | None, **others: Any) -> dict[str, Any]:
 
 
 def drive_of(**parts: Any) -> SimpleNamespace:
-    """A drive without a cluster."""
+    """Return a stand-in for a drive without a cluster."""
     names = {erlang: name for name, erlang in ERLANG.items()}
     running = [SimpleNamespace(name=name) for name in "abc"]
     known = {"names": names, "erlang": ERLANG, "profile": PROFILES["3.10"]}
@@ -54,7 +54,7 @@ def drive_of(**parts: Any) -> SimpleNamespace:
 # --- what is seen ---
 
 
-def test_a_quorum_queue_is_told_with_its_leader_members_and_counts() -> None:
+def test_quorum_queue_is_reported_with_leader_members_and_counts() -> None:
     told = queue_of(drive_of(), row("cab", "b"))
     assert told == {
         "type": "quorum", "state": "running", "durable": True, "policy": None, "operator_policy": None, "leader": "b",
@@ -66,7 +66,7 @@ def test_a_quorum_queue_is_told_with_its_leader_members_and_counts() -> None:
     ("online", "leader", "state", "critical"),
     [("ab", "a", "running", ["a", "b"]), ("a", "a", "minority", ["a"]), ("c", None, "minority", ["c"])],
 )
-def test_a_quorum_queue_without_a_majority_is_a_minority_whoever_leads(
+def test_quorum_queue_without_a_majority_is_in_state_minority(
     online: str, leader: str | None, state: str, critical: list[str]
 ) -> None:
     told = queue_of(drive_of(), row(online, leader))
@@ -74,13 +74,13 @@ def test_a_quorum_queue_without_a_majority_is_a_minority_whoever_leads(
     assert ("messages" in told) is (leader is not None)
 
 
-def test_a_count_that_the_leader_did_not_tell_is_left_out() -> None:
+def test_missing_count_of_the_leader_is_omitted() -> None:
     told = queue_of(drive_of(), row("abc", "a", information=COUNTS | {"messages": None}))
     assert "messages" not in told
     assert told["messages_ready"] == 3
 
 
-def test_sides_see_a_quorum_queue_with_its_leader_as_master() -> None:
+def test_views_of_a_quorum_queue_show_its_leader_as_master() -> None:
     known = {"a": row("a", "a"), "b": row("bc", "c"), "c": row("bc", "c")}
     assert seen_by({node: queue_of(drive_of(), seen) for node, seen in known.items()}) == [
         {"nodes": ["a"], "state": "minority", "master": "a", "mirrors": []},
@@ -88,7 +88,7 @@ def test_sides_see_a_quorum_queue_with_its_leader_as_master() -> None:
     ]
 
 
-def test_a_quorum_queue_is_read_where_it_has_a_majority() -> None:
+def test_quorum_queue_is_read_where_it_has_a_majority() -> None:
     alone, both = queue_of(drive_of(), row("a", "a")), queue_of(drive_of(), row("abc", "a"))
     parted = alone | {"views": [{"nodes": ["a"], "state": "minority"}, {"nodes": ["b", "c"], "state": "running"}]}
     assert [is_served(queue) for queue in (alone, both, parted)] == [False, True, True]
@@ -106,7 +106,7 @@ def test_a_quorum_queue_is_read_where_it_has_a_majority() -> None:
         ({"state": "minority", "messages": 4}, False),
     ],
 )
-def test_what_was_read_is_told_where_it_is_what_the_queue_had(queue: dict[str, Any], whole: bool) -> None:
+def test_read_messages_are_reported_only_if_complete(queue: dict[str, Any], whole: bool) -> None:
     assert is_whole(queue, {"ids": [[1, 3]]}) is whole
 
 
@@ -114,7 +114,7 @@ def test_what_was_read_is_told_where_it_is_what_the_queue_had(queue: dict[str, A
     ("told", "works"),
     [(row("abc", "a"), False), (row("bc", None), True), (row("c", None), False), (row("bc", None, live=False), False)],
 )
-def test_a_majority_without_a_leader_is_not_settled(told: dict[str, Any], works: bool) -> None:
+def test_majority_without_a_leader_is_not_settled(told: dict[str, Any], works: bool) -> None:
     drive = drive_of(_given_up=set())
     assert Drive._works(drive, told) is works
     assert not Drive._works(drive, told, TAKEOVER_S + 1)
@@ -126,13 +126,13 @@ def test_a_majority_without_a_leader_is_not_settled(told: dict[str, Any], works:
     assert Drive._works(drive, told) is False
 
 
-def test_a_name_that_was_only_published_to_was_never_deleted() -> None:
+def test_queue_name_that_never_existed_is_not_reported_as_deleted() -> None:
     clients = SimpleNamespace(accounts={"never": Account(published=1)}, subscribers={}, publishers={}, declared={"was"})
     drive = drive_of(snapshot=lambda: {"a": {"state": "running", "queues": []}}, clients=clients, errors=[])
     assert glance(drive)["deleted"] == ["was"]
 
 
-def test_a_node_that_has_died_unnoticed_parts_nobody() -> None:
+def test_undetected_dead_node_is_no_partition() -> None:
     everybody, left, alone = list(ERLANG.values()), [ERLANG["a"], ERLANG["c"]], [ERLANG["a"]]
     assert sides(drive_of(), {"a": {"nodes": left}, "b": {}, "c": {"nodes": everybody}}) == []
     assert sides(drive_of(), {"a": {"nodes": alone}, "b": {}, "c": {"nodes": everybody[1:]}}) == [["a"], ["c"]]
@@ -150,7 +150,7 @@ steps:
 
 
 @pytest.mark.parametrize(("ids", "same"), [([[2, 2], [1, 1], [3, 4]], True), ([[1, 2], [4, 4], [3, 3]], False)])
-def test_what_several_consumers_hold_comes_back_in_any_order(ids: list[list[int]], same: bool) -> None:
+def test_messages_of_several_consumers_may_return_in_any_order(ids: list[list[int]], same: bool) -> None:
     scenario = load(HELD)
     told = outcome(Run.of(scenario))
     told["queues"]["q"]["ids"] = ids
@@ -158,7 +158,7 @@ def test_what_several_consumers_hold_comes_back_in_any_order(ids: list[list[int]
 
 
 @pytest.mark.parametrize(("between", "lucky"), [([], set()), ([{"publish": {"queue": "q", "count": 1}}], {"q"})])
-def test_who_leads_is_luck_where_links_were_silent_for_as_long_as_a_step_takes(between: list, lucky: set[str]) -> None:
+def test_leader_is_not_compared_after_a_silent_link(between: list, lucky: set[str]) -> None:
     declare = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
     steps = [declare, {"cut": [["a", "b"]]}, *between, {"heal": True}]
     scenario = read_scenario({"scenario": "s", "cluster": {"nodes": ["a", "b", "c"]}, "steps": steps})
@@ -173,7 +173,7 @@ def test_who_leads_is_luck_where_links_were_silent_for_as_long_as_a_step_takes(b
         ({"delete_member": {"queue": "q", "node": "c"}}, {"log", "other"}),
     ],
 )
-def test_who_leads_any_stream_is_luck_once_one_may_have_begun_an_epoch(step: dict, lucky: set[str]) -> None:
+def test_leaders_of_streams_are_not_compared_after_a_new_epoch(step: dict, lucky: set[str]) -> None:
     types = {"log": "stream", "other": "stream", "q": "quorum"}
     steps = [{"declare": {"queue": name, "node": "a", "arguments": {"x-queue-type": kind}}}
              for name, kind in types.items()]  # fmt: skip
@@ -182,7 +182,7 @@ def test_who_leads_any_stream_is_luck_once_one_may_have_begun_an_epoch(step: dic
     assert luckily_led(scenario, outcome(Run.of(scenario))) == lucky
 
 
-def test_the_place_of_a_consumer_whose_client_is_gone_is_not_compared() -> None:
+def test_activity_status_of_a_closed_consumer_is_not_compared() -> None:
     model = {"consumers": {"one": {"state": "closed", "activity_status": None}}}
     for state, found in (("closed", []), ("active", ["consumers.one.state", "consumers.one.activity_status"])):
         broker = {"consumers": {"one": {"state": state, "activity_status": "suspected_down"}}}
@@ -190,7 +190,7 @@ def test_the_place_of_a_consumer_whose_client_is_gone_is_not_compared() -> None:
 
 
 def cancelled_by_luck(scenario: dict[str, Any], **broker: Any) -> list[str]:
-    """The fields in which a broker differs that tells of the consumer `c` what the model does, but for these."""
+    """Return the differing fields if the broker reports these values for the consumer `c`."""
     read = read_scenario({"scenario": "s", "cluster": {"nodes": ["a", "b"]}} | scenario)
     told = outcome(Run.of(read))
     mine, seen = alike(read, told, told | {"consumers": {"c": told["consumers"]["c"] | broker}}, {})
@@ -208,7 +208,7 @@ NOT_TOLD = {"state": "active", "cancel_notified": False}
 @pytest.mark.parametrize(
     ("version", "differs"), [("3.10", []), ("4.0", ["consumers.c.state", "consumers.c.cancel_notified"])]
 )
-def test_a_consumer_of_a_quorum_queue_that_was_deleted_hears_of_it_or_not(version: str, differs: list[str]) -> None:
+def test_cancel_notification_after_deleting_a_quorum_queue_is_not_compared(version: str, differs: list[str]) -> None:
     cluster = {"nodes": ["a", "b"], "version": version}
     assert sorted(cancelled_by_luck({"cluster": cluster, "steps": CONSUMED}, **NOT_TOLD)) == sorted(differs)
     classic = [{"declare": {"queue": "q", "node": "a"}}, *CONSUMED[1:]]
@@ -216,14 +216,14 @@ def test_a_consumer_of_a_quorum_queue_that_was_deleted_hears_of_it_or_not(versio
 
 
 @pytest.mark.parametrize(("later", "differs"), [({"at": 9}, 2), ({}, 0)])
-def test_a_consumer_that_waits_may_be_cancelled_while_steps_take_what_they_take(later: dict, differs: int) -> None:
+def test_waiting_consumer_may_be_cancelled_during_untimed_steps(later: dict, differs: int) -> None:
     policy = {"set_policy": {"name": "p", "pattern": "q", "definition": {"ha-mode": "nodes", "ha-params": ["a"]}}}
     steps = [policy, {"declare": {"queue": "q", "node": "a"}}, CONSUMED[1], {"kill": "a"}, {"start": "a"} | later]
     found = cancelled_by_luck({"steps": steps}, state="cancelled", cancel_notified=True)
     assert len(found) == differs
 
 
-def test_what_a_consumer_would_hold_that_was_cancelled_by_luck_is_not_compared() -> None:
+def test_messages_of_a_consumer_cancelled_by_chance_are_not_compared() -> None:
     holding = {"state": "running", "messages": 2, "messages_ready": 0, "messages_unacknowledged": 2}
     dropped = {"event": "messages_dead_lettered", "queue": "q", "detail": {"targets": ["dead"]}}
     names = ("q", "dead", "other")
@@ -235,7 +235,7 @@ def test_what_a_consumer_would_hold_that_was_cancelled_by_luck_is_not_compared()
     assert rest["ledger"] == {"q": {"published": 2}, "dead": account, "other": account}
 
 
-def test_queues_that_reject_what_they_have_no_room_for_are_known_by_their_arguments() -> None:
+def test_queues_with_reject_publish_are_found_by_their_arguments() -> None:
     declared = [{"declare": {"queue": name, "node": "a", "arguments": {"x-max-length": 1} | overflow}}
                 for name, overflow in (("q", {"x-overflow": "reject-publish"}), ("r", {"x-overflow": "drop-head"}),
                                        ("s", {}), ("t", {"x-overflow": "reject-publish-dlx"}))]  # fmt: skip
@@ -256,7 +256,7 @@ def test_queues_that_reject_what_they_have_no_room_for_are_known_by_their_argume
         (verbs.Shrink("a"), ("rabbit_quorum_queue", "shrink_all", "n1@x")),
     ],
 )
-def test_members_are_changed_as_the_command_line_does(verb: Any, told: tuple) -> None:
+def test_member_changes_call_the_functions_of_the_command_line(verb: Any, told: tuple) -> None:
     asked = []
 
     def tell(*arguments: Any, **_: Any) -> None:
@@ -271,7 +271,7 @@ def test_members_are_changed_as_the_command_line_does(verb: Any, told: tuple) ->
 @pytest.mark.parametrize(
     ("version", "modules"), [("4.0", ["rabbit_quorum_queue"]), ("4.3", ["rabbit_quorum_queue", "rabbit_stream_queue"])]
 )
-def test_streams_grow_and_shrink_with_all_others_where_the_release_can(version: str, modules: list[str]) -> None:
+def test_grow_and_shrink_include_streams_if_the_release_supports_it(version: str, modules: list[str]) -> None:
     asked = []
 
     def tell(*arguments: Any, **_: Any) -> None:
@@ -285,7 +285,7 @@ def test_streams_grow_and_shrink_with_all_others_where_the_release_can(version: 
     assert asked == [(module, functions[module][at]) for at in (0, 1) for module in modules]
 
 
-def test_of_a_stream_what_no_majority_has_nobody_reads() -> None:
+def test_uncommitted_messages_of_a_stream_are_not_compared() -> None:
     stream = {"type": "stream", "ids": [[1, 10], [16, 18], [11, 15]], "uncommitted": [[11, 15], [17, 17]]}
     model = {"queues": {"log": stream, "q": stream | {"type": "quorum"}}, "consumers": {}, "errors": [], "events": []}
     seen = {"queues": {"log": {"ids": [[1, 10], [16, 16], [18, 18]]}, "q": {"ids": stream["ids"]}}}
@@ -294,14 +294,14 @@ def test_of_a_stream_what_no_majority_has_nobody_reads() -> None:
     assert [field for field, *_ in differences(model, seen)] == ["queues.log.ids"]
 
 
-def test_a_closed_consumer_answers_nothing() -> None:
+def test_closed_consumer_cannot_ack() -> None:
     clients = Clients(SimpleNamespace(), {})
     clients.subscribers["one"] = Subscriber("one", "q", "default", "a", SimpleNamespace(), state="closed")
     with pytest.raises(Refused, match="consumer 'one' is closed"):
         asyncio.run(clients.answer("one", "all", "ack"))
 
 
-def test_a_channel_closes_without_cancelling_its_consumers_first() -> None:
+def test_channel_closes_without_cancelling_its_consumers() -> None:
     async def close() -> dict:
         def end() -> None:
             left.update(pika._consumers)
@@ -321,13 +321,13 @@ def test_a_channel_closes_without_cancelling_its_consumers_first() -> None:
 STANDING = "scenario: x\ncluster: {nodes: [a, b, c]}\nqueues: [{queue: q, type: quorum, members: [a, b]"
 
 
-def test_a_quorum_queue_that_stands_is_built_but_for_one_without_a_leader() -> None:
+def test_initial_quorum_queue_can_be_built_unless_it_has_no_leader() -> None:
     assert undriven(load(STANDING + ", leader: b}]\nsteps: []")) == []
     (reason,) = undriven(load(STANDING + "}]\nsteps: []"))
     assert reason == "queues[0]: a quorum queue without a leader cannot be built"
 
 
-def test_members_are_added_before_others_are_removed_and_the_leader_comes_last() -> None:
+def test_members_are_added_first_then_removed_then_leadership_transferred() -> None:
     done: list[Any] = []
     drive = drive_of(
         apply=lambda _index, step: done.append(step.verb),
@@ -342,7 +342,7 @@ def test_members_are_added_before_others_are_removed_and_the_leader_comes_last()
     assert done == []
 
 
-def test_how_a_file_wants_a_queue_to_stand() -> None:
+def test_initial_placement_of_a_queue_as_written() -> None:
     quorum = QueueEntry("q", "quorum", leader="b", members=("b", "a"), messages=2)
     classic = QueueEntry("q", master="a", mirrors=("c", "b"), synchronised_mirrors=("c", "b"))
     assert as_written(quorum) == {"leader": "b", "members": ["a", "b"], "messages": 2}
@@ -355,6 +355,6 @@ def test_how_a_file_wants_a_queue_to_stand() -> None:
 @pytest.mark.parametrize(("version", "streams", "modules"), [
     ("3.8", (), []), ("3.8", ("s",), []), ("4.3", (), []), ("4.3", ("s",), ["rabbit_stream_queue"]),
 ])  # fmt: skip
-def test_streams_grow_where_the_release_has_them_and_the_story_too(version, streams, modules):
+def test_streams_grow_if_release_and_story_have_them(version, streams, modules):
     cluster = SimpleNamespace(profile=SimpleNamespace(version=version))
     assert modules_of_streams(SimpleNamespace(cluster=cluster, clients=SimpleNamespace(streams=streams))) == modules

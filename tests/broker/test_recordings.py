@@ -1,4 +1,4 @@
-"""The model against what real clusters did: every recording in data/recorded, field by field."""
+"""The model compared with every recording in data/recorded, field by field."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KNOWN = load_known(DATA / "known-differences.yaml")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
-def test_recording(file: Path, subtests):
+def test_model_agrees_with_the_recording(file: Path, subtests):
     recording, scenario = recordings.read(file), scenario_of(file)
     takes = recording.takes(scenario)
     with subtests.test("the model agrees with it"):
@@ -69,7 +69,7 @@ def not_shown_by(takes: list[Played], fields: tuple[str, ...]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_every_field_known_to_differ_does_so_in_some_recording(name: str):
+def test_each_known_difference_occurs_in_a_recording(name: str):
     differing = set()
     for file in (file for file in FILES if file.stem == name):
         for take in recordings.read(file).takes(scenario_of(file)):
@@ -83,14 +83,14 @@ def test_every_field_known_to_differ_does_so_in_some_recording(name: str):
     assert unneeded == []
 
 
-def test_known_differences_are_checked_like_scenarios(tmp_path: Path):
+def test_invalid_known_differences_are_refused(tmp_path: Path):
     file = tmp_path / "known.yaml"
     file.write_text("orders: {fields: [queue.q], reason: x}\n")
     with pytest.raises(ScenarioRefused, match=r"known.yaml, line 1: orders: fields: 'queue.q' does not begin with"):
         load_known(file)
 
 
-def test_what_is_not_recorded_with_the_machines_own_broker_is_named_with_the_reason():
+def test_scenarios_without_a_recording_are_listed_with_a_reason():
     readme = (DATA / "recorded" / "README.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| ([a-z0-9-]+) \| .+ \|$", readme.partition("## Not recorded")[2], re.M)
     recorded = {file.stem for file in FILES if file.parent.name == "3.10"}
@@ -98,7 +98,7 @@ def test_what_is_not_recorded_with_the_machines_own_broker_is_named_with_the_rea
 
 
 def is_refused(scenario: Scenario) -> bool:
-    """Whether a release refuses what a scenario begins with."""
+    """Return True if the release refuses the scenario's initial cluster."""
     try:
         Run(scenario)
     except ScenarioRefused:
@@ -107,7 +107,7 @@ def is_refused(scenario: Scenario) -> bool:
 
 
 @pytest.mark.parametrize("version", ["3.8", "4.0", "4.3"])
-def test_how_many_scenarios_another_release_has_played_is_told(version: str):
+def test_readme_counts_the_scenarios_recorded_with_other_releases(version: str):
     readme = (DATA / "recorded" / "README.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| {re.escape(version)} \| (\d+) \| (\d+) \| (\d+) \|$", readme, re.M)
     names = [file.stem for file in FILES if file.parent.name == version]
@@ -119,7 +119,7 @@ def test_how_many_scenarios_another_release_has_played_is_told(version: str):
 # --- what a recording is ---
 
 
-def test_a_digest_is_of_what_is_played_alone():
+def test_digest_covers_only_the_played_steps():
     text = "scenario: x\ncluster: {nodes: [a]}\nsteps:\n  - declare: {queue: q}\n  - expect: {queues: {q: null}}\n"
     same = text.replace("scenario: x", "scenario: y").replace("q: null", "q: {messages: 0}")
     same += "expect: {queues: {q: null}}\nracy: {fields: [queues], reason: x}\n"
@@ -143,7 +143,7 @@ racy: {fields: [steps.2.nodes], reason: a matter of luck}
 
 @pytest.fixture
 def told(monkeypatch) -> dict[str, Any]:
-    """What a broker tells of any scenario: what the model does; a test may change the outcome at the end."""
+    """Replace the broker by the model. Return changes to the outcome that a test may set."""
     changed: dict[str, Any] = {}
 
     def play(_bench: object, scenario: Scenario, version: str, logged: bool = False) -> Played:
@@ -157,7 +157,7 @@ def told(monkeypatch) -> dict[str, Any]:
     return changed
 
 
-def test_record_keeps_what_the_broker_told(told: dict[str, Any], tmp_path: Path):
+def test_record_stores_the_brokers_outcome(told: dict[str, Any], tmp_path: Path):
     file = tmp_path / "story.yaml"
     file.write_text(STORY)
     result = CliRunner().invoke(main, ["record", str(file), "--to", str(tmp_path / "kept")])
@@ -169,7 +169,7 @@ def test_record_keeps_what_the_broker_told(told: dict[str, Any], tmp_path: Path)
     assert compare(recording.as_played(load(file))) == []
 
 
-def test_what_is_racy_is_recorded_several_times(told: dict[str, Any], tmp_path: Path):
+def test_racy_scenario_is_recorded_several_times(told: dict[str, Any], tmp_path: Path):
     file, kept = tmp_path / "story.yaml", tmp_path / "3.10" / "story.json"
     file.write_text(STORY)
     assert CliRunner().invoke(main, ["record", str(file), "--to", str(tmp_path), "--takes", "3"]).exit_code == 0
@@ -178,7 +178,7 @@ def test_what_is_racy_is_recorded_several_times(told: dict[str, Any], tmp_path: 
     assert [compare(take) for take in recording.takes(load(file))] == [[], [], []]
 
 
-def test_what_nodes_log_is_kept_where_it_is_asked_for_and_from_then_on(told: dict[str, Any], tmp_path: Path):
+def test_logs_are_stored_on_request_and_from_then_on(told: dict[str, Any], tmp_path: Path):
     file, log = tmp_path / "story.yaml", tmp_path / "3.10" / "story.log"
     file.write_text(STORY)
     record = ["record", str(file), "--to", str(tmp_path)]
@@ -189,7 +189,7 @@ def test_what_nodes_log_is_kept_where_it_is_asked_for_and_from_then_on(told: dic
     assert node_logs.read(log) == (recordings.digest(load(file)), [LogLine(0, "a", "node b up")])
 
 
-def test_compare_says_what_it_leaves_out(told: dict[str, Any], tmp_path: Path):
+def test_compare_lists_what_it_leaves_out(told: dict[str, Any], tmp_path: Path):
     told["nodes"] = {"a": "down", "b": "running"}
     file, known = tmp_path / "story.yaml", tmp_path / "known.yaml"
     file.write_text(STORY)
@@ -202,7 +202,7 @@ def test_compare_says_what_it_leaves_out(told: dict[str, Any], tmp_path: Path):
     assert "not compared, known to differ: nodes.a (asleep)" in agrees.output
 
 
-def test_what_cannot_be_read_or_written_is_refused(told: dict[str, Any], tmp_path: Path):
+def test_unreadable_and_unwritable_files_are_refused(told: dict[str, Any], tmp_path: Path):
     file, known = tmp_path / "story.yaml", tmp_path / "known.yaml"
     file.write_text(STORY)
     known.write_text("story: x\n")

@@ -1,4 +1,4 @@
-"""Which release of RabbitMQ plays a scenario, and how one that is not there is installed; nothing is downloaded."""
+"""The release of RabbitMQ that plays a scenario, and the installation of a missing one. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LISTED = "http://mirror.example/debian/\nhttp://other.example/debian/\n"
 
 @pytest.fixture
 def machine(monkeypatch, tmp_path) -> Path:
-    """A machine without RabbitMQ, whose programs are those in `bin`."""
+    """Simulate a machine without RabbitMQ whose programs are those in `bin`."""
     programs = tmp_path / "bin"
     programs.mkdir()
     program(programs / "apt-get", f"printf '{LISTED}'")
@@ -37,7 +37,7 @@ def program(path: Path, script: str) -> None:
 
 
 def with_debootstrap(machine: Path, release: str) -> None:
-    """`unshare` stands in for itself and for debootstrap, and installs a release."""
+    """Replace `unshare` and debootstrap by a script that installs a release."""
     program(machine / "bin" / "debootstrap", "exit 1")
     inner = machine.joinpath("rabbitmq", "lib", f"rabbitmq_server-{release}", "plugins")
     program(
@@ -52,30 +52,30 @@ def with_debootstrap(machine: Path, release: str) -> None:
 
 @pytest.mark.parametrize(("written", "asked"), [("3.8", "3.8"), ("3.10", "3.10"), ("3.13", "3.10"), ("4.0", "4.0"),
                                                  ("4.3", "4.3")])
-def test_a_scenario_is_for_the_broker_of_its_version_where_there_is_one(written: str, asked: str) -> None:
+def test_scenario_is_played_by_the_broker_of_its_version_if_there_is_one(written: str, asked: str) -> None:
     scenario = load(f"scenario: x\ncluster: {{nodes: [a], version: '{written}'}}\nsteps: []\n")
     assert broker_for(scenario) == asked
 
 
-def test_the_command_offers_every_broker_that_there_is() -> None:
+def test_command_offers_every_available_broker() -> None:
     assert set(SUITES) <= set(PROFILES)
     options = [each for command in every_command().values() for each in command.params if each.name == "broker"]
     assert len(options) >= 2
     assert {tuple(option.type.choices) for option in options} == {tuple(SUITES)}
 
 
-def test_a_broker_is_only_for_a_run_on_a_broker(tmp_path) -> None:
+def test_broker_option_needs_a_run_on_a_broker(tmp_path) -> None:
     result = CliRunner().invoke(main, ["run", "--broker", "3.8", str(tmp_path / "x.yaml")])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "--broker needs --on broker" in result.stderr
 
 
-def test_there_is_no_broker_for_every_version() -> None:
+def test_version_without_a_broker_is_refused() -> None:
     with pytest.raises(CannotPlay, match=r"no real broker .* version 3\.13; available: 3\.8, 3\.10, 4\.0, 4\.3"):
         roots.release("3.13")
 
 
-def test_the_machine_s_own_release_is_taken_where_it_is_the_one(machine) -> None:
+def test_installed_release_of_the_machine_is_used_if_it_matches(machine) -> None:
     (machine / "rabbitmq" / "lib" / "rabbitmq_server-3.10.8" / "plugins").mkdir(parents=True)
     assert roots.release("3.10") == Release("3.10", Path("/"))
     assert roots.found("3.8") is None
@@ -84,11 +84,11 @@ def test_the_machine_s_own_release_is_taken_where_it_is_the_one(machine) -> None
 # --- programs ---
 
 
-def test_a_program_of_the_machine_s_own_release_is_run_as_it_is() -> None:
+def test_program_of_the_machines_release_runs_directly() -> None:
     assert Release("3.10").command(["erl", "-noinput"], Path("/tmp/x")) == ["erl", "-noinput"]
 
 
-def test_a_program_of_another_release_is_run_in_its_root_with_mounts_of_its_own() -> None:
+def test_program_of_another_release_runs_in_its_root_and_mount_namespace() -> None:
     command = Release("3.8", Path("/roots/3.8")).command(["erl", "-noinput"], Path("/tmp/x"))
     assert command[:2] == ["unshare", "--mount"]
     assert command[-4:] == ["/roots/3.8", "/tmp/x", "erl", "-noinput"]
@@ -98,7 +98,7 @@ def test_a_program_of_another_release_is_run_in_its_root_with_mounts_of_its_own(
 # --- installing ---
 
 
-def test_a_release_is_installed_once_from_the_machine_s_own_mirror(machine, caplog) -> None:
+def test_release_is_installed_once_from_the_configured_mirror(machine, caplog) -> None:
     with_debootstrap(machine, "3.8.9")
     root = machine / "cache" / "hawb" / "brokers" / "3.8"
     assert roots.release("3.8") == Release("3.8", root) == roots.release("3.8")
@@ -109,7 +109,7 @@ def test_a_release_is_installed_once_from_the_machine_s_own_mirror(machine, capl
     assert "RabbitMQ 3.8.9 of Debian bullseye" in caplog.text
 
 
-def test_a_debian_that_debootstrap_does_not_know_is_installed_as_sid_is(machine, monkeypatch) -> None:
+def test_unknown_debian_suite_is_installed_with_the_script_of_sid(machine, monkeypatch) -> None:
     with_debootstrap(machine, "4.3.6")
     monkeypatch.setattr(roots, "SCRIPTS", machine / "scripts")
     (machine / "scripts").mkdir()
@@ -118,7 +118,7 @@ def test_a_debian_that_debootstrap_does_not_know_is_installed_as_sid_is(machine,
     assert (machine / "asked").read_text().endswith(f"http://mirror.example/debian/ {machine}/scripts/sid\n")
 
 
-def test_what_an_installation_breaks_off_with_is_said_and_nothing_is_left(machine) -> None:
+def test_failed_installation_shows_its_error_and_leaves_no_files(machine) -> None:
     with_debootstrap(machine, "3.8.9")
     with (machine / "bin" / "unshare").open("a") as script:
         script.write("\necho 'I: Retrieving' && echo 'E: Failed getting release file' && exit 1\n")
@@ -127,21 +127,21 @@ def test_what_an_installation_breaks_off_with_is_said_and_nothing_is_left(machin
     assert [path.name for path in (machine / "cache" / "hawb" / "brokers").iterdir()] == ["lock"]
 
 
-def test_a_mirror_with_another_release_is_refused(machine) -> None:
+def test_mirror_with_another_release_is_refused(machine) -> None:
     with_debootstrap(machine, "4.0.9")
     with pytest.raises(CannotPlay, match=r"another release than RabbitMQ 4\.0\.5 of Debian trixie"):
         roots.release("4.0")
     assert roots.found("4.0") is None
 
 
-def test_without_debootstrap_its_package_is_named(machine, monkeypatch) -> None:
+def test_missing_debootstrap_error_names_its_package(machine, monkeypatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(CannotPlay, match=r"RabbitMQ 3\.8\.9 of Debian bullseye needs debootstrap \(apt-get install"):
         roots.release("3.8")
 
 
 @pytest.mark.parametrize("apt", ["exit 100", "exit 0"])
-def test_without_a_debian_mirror_the_place_to_look_is_named(machine, apt: str) -> None:
+def test_missing_mirror_error_names_etc_apt(machine, apt: str) -> None:
     with_debootstrap(machine, "3.8.9")
     program(machine / "bin" / "apt-get", apt)
     with pytest.raises(CannotPlay, match=r"no Debian mirror .*/etc/apt"):

@@ -47,7 +47,7 @@ def test_model_and_broker_of_a_release_agree(ready: Bench, version: str, name: s
 
 
 @pytest.mark.parametrize("version", INSTALLED)
-def test_an_interrupted_run_leaves_nothing_mounted(version: str, unavailable, tmp_path) -> None:
+def test_interrupted_run_leaves_nothing_mounted(version: str, unavailable, tmp_path) -> None:
     if lacks := lacking():
         unavailable("; ".join(lacks))
     command = ["run", "--on", "broker", "--broker", version, str(SCENARIOS / "virtual-hosts.yaml")]

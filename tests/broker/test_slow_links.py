@@ -1,4 +1,4 @@
-"""Time on a real cluster: steps at their times, and links that are slow from then on; what is tested without one."""
+"""Time on a real cluster: timed steps and slow links. These tests need no cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hawb.scenario.verbs import Expect, Wait
 
 
 class Hand:
-    """A clock that stands still but for what is slept."""
+    """A clock that advances only by sleeping."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -32,7 +32,7 @@ class Hand:
         self.now_s += seconds
 
 
-def test_what_took_longer_than_in_the_scenario_moves_all_that_comes_later(monkeypatch) -> None:
+def test_step_that_took_longer_delays_all_later_steps(monkeypatch) -> None:
     hand = Hand()
     monkeypatch.setattr(room, "time", hand)
     drive = object.__new__(Drive)
@@ -55,7 +55,7 @@ def test_what_took_longer_than_in_the_scenario_moves_all_that_comes_later(monkey
 
 
 @pytest.mark.parametrize(("times", "slow"), [((None, None), [True, True]), ((None, 3, None), [False, True, True])])
-def test_links_are_slow_from_the_first_step_on_that_has_a_time(times: tuple, slow: list[bool], monkeypatch) -> None:
+def test_links_are_slowed_down_from_the_first_timed_step(times: tuple, slow: list[bool], monkeypatch) -> None:
     monkeypatch.setattr(room, "time", Hand())
     links = SimpleNamespace(slow=False, slow_down=lambda: setattr(links, "slow", True))
     drive = object.__new__(Drive)
@@ -71,7 +71,7 @@ def test_links_are_slow_from_the_first_step_on_that_has_a_time(times: tuple, slo
     assert (found, drive._quiet_s) == (slow, 0.5 + room.ROUNDS)
 
 
-def test_links_are_slowed_down_where_a_scenario_has_them_slower_than_they_are() -> None:
+def test_links_are_slowed_down_if_the_scenario_sets_slower_ones() -> None:
     assert [is_slow(timing) for timing in (Timing(), Timing(link_latency_s=1), Timing(network_mb_s=1))] == [
         False, True, True,
     ]  # fmt: skip
@@ -79,7 +79,7 @@ def test_links_are_slowed_down_where_a_scenario_has_them_slower_than_they_are() 
 
 @pytest.fixture
 def links(tmp_path: Path, monkeypatch) -> SlowLinks:
-    """A router between two nodes whose devices are files."""
+    """Return a router between two nodes whose devices are files."""
     made = object.__new__(SlowLinks)
     made._timing, made._latency_s, made._s_per_byte = Timing(link_latency_s=0.5, network_mb_s=0.0001), 0.0, 0.0
     made._free_at, made._arrival, made._held, made._order = {}, {}, [], iter(range(100))
@@ -89,11 +89,11 @@ def links(tmp_path: Path, monkeypatch) -> SlowLinks:
 
 
 def packet(receiver: int) -> bytes:
-    """An IPv4 packet of 50 bytes to a node."""
+    """Return an IPv4 packet of 50 bytes to a node."""
     return b"\x45" + bytes(18) + bytes([receiver]) + bytes(30)
 
 
-def test_a_packet_is_under_way_for_its_bytes_and_the_latency_and_none_overtakes(links: SlowLinks, monkeypatch) -> None:
+def test_packet_is_delayed_by_its_size_and_the_latency_in_order(links: SlowLinks, monkeypatch) -> None:
     sent = [packet(2), packet(2), packet(9), b"\x60" + bytes(40), packet(2)]
     monkeypatch.setattr(slow_links.os, "read", lambda _file, _most: sent.pop(0))
     links.slow_down()
@@ -104,7 +104,7 @@ def test_a_packet_is_under_way_for_its_bytes_and_the_latency_and_none_overtakes(
     assert [(due, file) for due, _, file, _ in sorted(links._held)] == [(101.0, 2), (101.5, 2), (101.5, 2)]
 
 
-def test_a_packet_arrives_once_it_is_due(links: SlowLinks, monkeypatch) -> None:
+def test_packet_arrives_when_due(links: SlowLinks, monkeypatch) -> None:
     arrived = []
     monkeypatch.setattr(slow_links.os, "write", lambda _file, data: arrived.append(data))
     links._held = [(100.0, 0, 2, b"now"), (100.1, 1, 2, b"later")]
@@ -112,7 +112,7 @@ def test_a_packet_arrives_once_it_is_due(links: SlowLinks, monkeypatch) -> None:
     assert arrived == [b"now"]
 
 
-def test_a_link_is_busy_until_it_has_carried_all(links: SlowLinks, monkeypatch) -> None:
+def test_link_is_busy_until_all_packets_have_arrived(links: SlowLinks, monkeypatch) -> None:
     monkeypatch.setattr(slow_links.os, "read", lambda _file, _most: packet(2))
     links.slow_down()
     links._hold(1)
@@ -122,7 +122,7 @@ def test_a_link_is_busy_until_it_has_carried_all(links: SlowLinks, monkeypatch) 
 
 
 @pytest.mark.parametrize(("steady", "settled_s"), [((), 31.5), (("one",), 1.5)])
-def test_a_cluster_settles_once_its_slow_links_have_carried_all(steady: tuple, settled_s: float, monkeypatch) -> None:
+def test_cluster_settles_after_slow_links_are_idle(steady: tuple, settled_s: float, monkeypatch) -> None:
     hand = Hand()
     monkeypatch.setattr(room, "time", hand)
 
@@ -150,7 +150,7 @@ def test_a_cluster_settles_once_its_slow_links_have_carried_all(steady: tuple, s
         ({"unknown": 1}, room.UNANSWERED_S),
     ],
 )  # fmt: skip
-def test_how_long_confirms_are_waited_for_depends_on_who_may_still_send_them(waiting: dict, patience_s: float) -> None:
+def test_wait_for_confirms_depends_on_the_queue_types(waiting: dict, patience_s: float) -> None:
     drive = object.__new__(Drive)
     drive.clients = SimpleNamespace(unconfirmed=Counter(waiting))
     rows = [{"vhost": "/", "name": "c"}, {"vhost": "dev", "name": "q", "members": ["a", "b", "c"]}]

@@ -1,5 +1,4 @@
-"""Clients with a rate on a real cluster: their clocks, what they count, and what of it may differ. What can be tested
-without one."""
+"""Clients with a rate on a real cluster: clocks, counts and permitted differences. These tests need no cluster."""
 
 from __future__ import annotations
 
@@ -25,13 +24,13 @@ from hawb.scenario.verbs import Publisher
 # --- clients with a rate ---
 
 
-def test_each_beat_of_a_clock_is_told_once() -> None:
+def test_each_tick_of_a_clock_is_reported_once() -> None:
     clock = Clock(10, 4)
     assert [clock.due(now_s) for now_s in (10.2, 10.9, 11.0, 10.5, 12.1)] == [0, 3, 1, 0, 4]
     assert clock.next_s == 12.25
 
 
-def test_a_client_that_is_late_does_at_once_what_was_due(monkeypatch) -> None:
+def test_late_client_does_due_work_at_once(monkeypatch) -> None:
     done, pauses = [], []
 
     async def story() -> None:
@@ -48,7 +47,7 @@ def test_a_client_that_is_late_does_at_once_what_was_due(monkeypatch) -> None:
 
 
 class Written:
-    """A channel that keeps the numbers of what is published on it."""
+    """A channel that records the numbers of published messages."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
@@ -59,7 +58,7 @@ class Written:
 
 
 def publisher_on(channel: Written) -> SteadyPublisher:
-    """A publisher of a message a second."""
+    """Return a publisher of one message a second."""
     numbers = iter(range(1, 100))
     verb = Publisher(name="shop", queue="q", rate=1)
     publisher = SteadyPublisher(verb, Clock(0, 1), lambda: [("q", next(numbers))], lambda _numbers, _verdict: None)
@@ -68,7 +67,7 @@ def publisher_on(channel: Written) -> SteadyPublisher:
     return publisher
 
 
-def test_a_steady_publisher_counts_what_it_publishes_and_what_is_confirmed() -> None:
+def test_steady_publisher_counts_published_and_confirmed_messages() -> None:
     channel = Written()
     publisher = publisher_on(channel)
 
@@ -81,7 +80,7 @@ def test_a_steady_publisher_counts_what_it_publishes_and_what_is_confirmed() -> 
     assert (channel.numbers, publisher.published, publisher.confirmed) == ([1, 2, 3, 4], 4, 2)
 
 
-def test_a_publisher_is_blocked_while_rabbitmq_holds_it_back_and_tells_it_nothing() -> None:
+def test_publisher_is_blocked_while_flow_control_holds_it() -> None:
     channel = Written()
     publisher = publisher_on(channel)
     asyncio.run(hear(publisher))
@@ -95,12 +94,12 @@ HEARD_S = 1e9
 
 
 async def hear(publisher: SteadyPublisher) -> None:
-    """RabbitMQ confirms a message at HEARD_S."""
+    """Confirm one message at HEARD_S."""
     asyncio.get_running_loop().time = lambda: HEARD_S
     publisher.on_answer([("q", 1)], "confirmed")
 
 
-def test_how_much_a_blocked_publisher_has_published_nobody_tells() -> None:
+def test_published_count_of_a_blocked_publisher_is_not_reported() -> None:
     publishers = {"shop": publisher_on(Written()), "held": publisher_on(Written())}
     publishers["held"].connection = "publisher held"
     cluster = SimpleNamespace(
@@ -113,7 +112,7 @@ def test_how_much_a_blocked_publisher_has_published_nobody_tells() -> None:
     }
 
 
-def test_counts_alone_do_not_keep_a_cluster_with_steady_clients_from_settling() -> None:
+def test_changing_counts_do_not_keep_a_cluster_from_settling() -> None:
     def view(messages: int, state: str = "running") -> dict:
         return {"a": {"state": "running", "queues": [{"information": {"messages": messages, "state": state}}]}}
 
@@ -136,7 +135,7 @@ steps:
 """
 
 
-def test_numbers_of_steady_clients_may_differ_by_what_they_do_while_a_machine_is_late() -> None:
+def test_numbers_of_steady_clients_may_differ_by_the_work_of_the_delay() -> None:
     scenario = load(STEADY)
     assert slack_of(scenario) == {"q": pytest.approx(15)}
     assert slack_of(load(STEADY + "  - wait: 1\n")) == {"q": pytest.approx(105)}
@@ -144,7 +143,7 @@ def test_numbers_of_steady_clients_may_differ_by_what_they_do_while_a_machine_is
 
 
 @pytest.mark.parametrize(("more", "differs"), [(15, False), (16, True)])
-def test_numbers_near_enough_agree_and_others_do_not(more: int, differs: bool) -> None:
+def test_numbers_within_the_tolerance_agree(more: int, differs: bool) -> None:
     scenario = load(STEADY)
     told = outcome(Run.of(scenario))
     told["publishers"]["shop"]["confirmed"] += more
@@ -153,7 +152,7 @@ def test_numbers_near_enough_agree_and_others_do_not(more: int, differs: bool) -
     assert found == (["ledger.q.confirmed", "publishers.shop.confirmed"] if differs else [])
 
 
-def test_the_shape_of_what_differs_has_to_be_the_same() -> None:
+def test_only_numbers_may_differ() -> None:
     mine = {"ids": [[1, 10]], "state": "running", "up": True}
     assert with_its_numbers(mine, {"ids": [[1, 12]], "state": "down", "up": False}, 5) == mine | {"ids": [[1, 12]]}
     assert with_its_numbers(mine, {"ids": [[1, 4], [6, 10]]}, 5) == mine

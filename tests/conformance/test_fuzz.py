@@ -1,5 +1,5 @@
-"""Random scenarios: that they cover what they should and leave nothing to luck, and that a campaign keeps its results
-and shrinks what differs. The model itself plays the part of the broker."""
+"""Random scenarios and fuzz campaigns: coverage, independence of chance, stored results and shrinking. The model plays
+the part of the broker."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def outcomes(scenarios: list[Scenario]) -> list[dict]:
 # --- what is drawn ---
 
 
-def test_a_scenario_is_the_same_in_any_process() -> None:
+def test_random_scenario_is_the_same_in_any_process() -> None:
     code = "from hawb.conformance.random_scenarios import *; from hawb.scenario.dump import dump; "
     code += "print(*(dump(random_scenario(5, n)) for n in (7, 3)))"
     environment = os.environ | {"PYTHONHASHSEED": "7"}
@@ -60,7 +60,7 @@ def test_a_scenario_is_the_same_in_any_process() -> None:
     assert printed == f"{dump(random_scenario(5, 7))} {dump(random_scenario(5, 3))}\n"
 
 
-def test_scenarios_of_other_numbers_and_seeds_are_others(scenarios: list[Scenario]) -> None:
+def test_numbers_and_seeds_give_different_scenarios(scenarios: list[Scenario]) -> None:
     others = [random_scenario(2, n) for n in range(50)]
     texts = {dump(scenario).partition("\n")[2] for scenario in scenarios + others}
     assert len(texts) == COUNT + 50
@@ -68,7 +68,7 @@ def test_scenarios_of_other_numbers_and_seeds_are_others(scenarios: list[Scenari
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", [0, 1, 2] if LONG else [0])
-def test_two_hundred_cover_the_vocabulary(seed: int) -> None:
+def test_two_hundred_scenarios_cover_all_verbs_and_events(seed: int) -> None:
     found = tally(random_scenario(seed, n) for n in range(MANY))
     # What a steady publisher has sent depends on the machine's time; who resets a node by force, or has it stand alone,
     # has lost its cluster, and who shrinks queues by force their members.
@@ -80,24 +80,24 @@ def test_two_hundred_cover_the_vocabulary(seed: int) -> None:
     assert found.events["any of these"] >= MANY / 2
 
 
-def test_every_chapter_has_its_turn() -> None:
+def test_every_chapter_is_drawn_equally_often() -> None:
     for deck in (FAULTS, OPERATIONS):
         turns = Counter(dealt(deck, 3, 9, n).__name__ for n in range(2 * len(deck)))
         assert set(turns.values()) == {2}
         assert len(turns) == len(deck)
 
 
-def test_all_can_be_driven(scenarios: list[Scenario]) -> None:
+def test_every_random_scenario_can_be_driven(scenarios: list[Scenario]) -> None:
     assert [reason for scenario in scenarios for reason in undriven(scenario)] == []
 
 
 @pytest.mark.full
-def test_nothing_depends_on_what_the_model_draws(scenarios: list[Scenario]) -> None:
+def test_outcome_does_not_depend_on_random_draws(scenarios: list[Scenario]) -> None:
     assert [scenario.scenario for scenario in scenarios if compare(by_another_seed(scenario))] == []
 
 
-def test_mirrors_that_come_together_come_by_a_list(scenarios: list[Scenario], outcomes: list[dict]) -> None:
-    """In which order `all` and `exactly` add mirrors is luck on a broker."""
+def test_mirrors_are_added_together_only_by_ha_mode_nodes(scenarios: list[Scenario], outcomes: list[dict]) -> None:
+    """The order in which a broker adds mirrors for `all` and `exactly` is random."""
     for scenario, told in zip(scenarios, outcomes, strict=True):
         crashed = {(event["queue"], event["node"]) for event in told["events"] if event["event"] == "process_crashed"}
         added = Counter(
@@ -114,7 +114,7 @@ def test_mirrors_that_come_together_come_by_a_list(scenarios: list[Scenario], ou
             assert count == 1 or modes[-1] == "nodes", (scenario.scenario, step, queue)
 
 
-def test_all_nodes_run_at_the_end_and_nobody_waits_in_vain(scenarios: list[Scenario], outcomes: list[dict]) -> None:
+def test_all_nodes_run_at_the_end_without_boot_timeouts(scenarios: list[Scenario], outcomes: list[dict]) -> None:
     for scenario, told in zip(scenarios, outcomes, strict=True):
         waits_s = sum(step.verb.seconds for step in scenario.steps if step.name == "wait")
         boots = sum(step.name in ("start", "join", "force_boot") for step in scenario.steps)
@@ -129,7 +129,7 @@ DECLARED, DECLARED_AT_B = ({"declare": {"queue": "r1", "node": node, "arguments"
 
 
 def compared(*steps: dict, **seen: object) -> list[str]:
-    """What differs on a broker that sees the queue otherwise."""
+    """Return the fields that differ if the broker reports these values for the queue."""
     given = {"scenario": "s", "cluster": {"nodes": ["a", "b", "c"]}, "steps": list(steps)}
     played = by_another_seed(read_scenario(given))
     played.outcome["queues"]["r1"] |= seen
@@ -145,11 +145,11 @@ def compared(*steps: dict, **seen: object) -> list[str]:
         (({"kill": "a"}, {"delete": {"queue": "r1", "node": "b"}}, DECLARED_AT_B), False),
     ],
 )
-def test_a_leader_is_compared_unless_it_was_elected(steps: tuple, luck: bool) -> None:
+def test_leader_is_compared_unless_it_was_elected(steps: tuple, luck: bool) -> None:
     assert compared(DECLARED, *steps, leader="nobody") == ([] if luck else ["queues.r1.leader"])
 
 
-def test_a_broker_counts_what_is_committed() -> None:
+def test_only_committed_messages_are_compared() -> None:
     publish = {"publish": {"queue": "r1", "count": 2, "node": "a"}}
     steps = (DECLARED, publish, {"kill": "b"}, {"kill": "c"}, publish)
     assert compared(*steps, messages=2, messages_ready=2) == []
@@ -160,7 +160,7 @@ def test_a_broker_counts_what_is_committed() -> None:
 
 
 def other_than_the_model(scenario: Scenario) -> Played:
-    """A broker on which the crash of a process leaves odd policies."""
+    """Play a broker on which a process crash changes the policy."""
     played = by_another_seed(scenario)
     if any(step.name == "crash" for step in scenario.steps):
         for queue in played.outcome["queues"].values():
@@ -179,7 +179,7 @@ def played_by(made: Campaign) -> list[str]:
 CRASHING = [n for n in range(12) if any(step.name == "crash" for step in random_scenario(3, n).steps)]
 
 
-def test_an_interrupted_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_interrupted_campaign_resumes(tmp_path: Path) -> None:
     asked: list[str] = []
 
     def interrupted(scenario: Scenario) -> Played:
@@ -202,7 +202,7 @@ def test_an_interrupted_campaign_goes_on_where_it_stopped(tmp_path: Path) -> Non
     assert "12 agreed at once, 0 differed, 0 could not be played" in report(again)
 
 
-def test_a_result_belongs_to_what_was_played(tmp_path: Path, monkeypatch) -> None:
+def test_stored_result_belongs_to_one_scenario_and_broker(tmp_path: Path, monkeypatch) -> None:
     played_by(campaign(tmp_path, by_another_seed))
     for other in (("model", "3.10", 3), ("broker 3.10", "3.10", 2)):
         assert len(Campaign(tmp_path, by_another_seed, *other, 12).left) == 12
@@ -210,7 +210,7 @@ def test_a_result_belongs_to_what_was_played(tmp_path: Path, monkeypatch) -> Non
     assert campaign(tmp_path, by_another_seed).left == [5]
 
 
-def test_what_differs_is_shrunk_to_what_matters(tmp_path: Path) -> None:
+def test_differing_scenario_is_shrunk(tmp_path: Path) -> None:
     made = campaign(tmp_path, other_than_the_model)
     verdicts = played_by(made)
     assert [n for n, verdict in enumerate(verdicts) if verdict == "differs"] == CRASHING
@@ -224,7 +224,7 @@ def test_what_differs_is_shrunk_to_what_matters(tmp_path: Path) -> None:
     assert f"differs {CRASHING[0]}: " in report(made)
 
 
-def test_what_differed_is_compared_again_without_being_played_again(tmp_path: Path, monkeypatch) -> None:
+def test_stored_difference_is_compared_again_without_playing(tmp_path: Path, monkeypatch) -> None:
     def never(_: Scenario) -> Played:
         raise AssertionError
 
@@ -239,7 +239,7 @@ def test_what_differed_is_compared_again_without_being_played_again(tmp_path: Pa
     assert (campaign(tmp_path, never).results[odd].verdict, later.told_file(odd).exists()) == ("agrees", False)
 
 
-def test_shrinking_plays_no_more_often_than_it_may(tmp_path: Path) -> None:
+def test_shrinking_respects_the_limit_of_plays(tmp_path: Path) -> None:
     asked: list[Scenario] = []
 
     def counted(scenario: Scenario) -> Played:
@@ -257,7 +257,7 @@ def test_shrinking_plays_no_more_often_than_it_may(tmp_path: Path) -> None:
     assert len(asked) == len({dump(scenario) for scenario in asked}) < 300
 
 
-def test_what_differs_only_once_is_kept_whole_and_says_so(tmp_path: Path) -> None:
+def test_difference_that_does_not_recur_is_kept_unshrunk(tmp_path: Path) -> None:
     plays = [other_than_the_model, by_another_seed]
     made = campaign(tmp_path, lambda scenario: plays.pop(0)(scenario))
     made.play(CRASHING[0])
@@ -266,8 +266,8 @@ def test_what_differs_only_once_is_kept_whole_and_says_so(tmp_path: Path) -> Non
     assert load(file) == made.scenario(CRASHING[0])
 
 
-def test_a_shrunk_scenario_differs_in_the_same_field(tmp_path: Path) -> None:
-    """Without its crash a scenario differs on this broker too, but in something else."""
+def test_shrunk_scenario_differs_in_the_same_field(tmp_path: Path) -> None:
+    """Without its crash the scenario still differs on this broker, but in another field."""
 
     def odd(scenario: Scenario) -> Played:
         played = other_than_the_model(scenario)
@@ -279,7 +279,7 @@ def test_a_shrunk_scenario_differs_in_the_same_field(tmp_path: Path) -> None:
     assert "crash" in [step.name for step in load(made.shrink(CRASHING[0], attempts=60)).steps]
 
 
-def test_what_cannot_be_played_is_told_and_ends_nothing(tmp_path: Path) -> None:
+def test_unplayable_scenario_is_reported_and_the_campaign_continues(tmp_path: Path) -> None:
     def failing(scenario: Scenario) -> Played:
         if scenario == random_scenario(3, 2):
             raise CannotPlay("the cluster did not answer")
@@ -310,7 +310,7 @@ def hawb(*arguments: object):
     return CliRunner().invoke(main, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
-def test_the_command_goes_on_and_tells_what_came_of_it(tmp_path: Path, monkeypatch) -> None:
+def test_command_resumes_and_prints_the_results(tmp_path: Path, monkeypatch) -> None:
     options = ("--on", "model", "--seed", 3, "--out", tmp_path / "new" / "results")
     first = hawb("fuzz", "--count", 5, *options)
     assert first.exit_code == 0
@@ -332,7 +332,7 @@ def test_the_command_goes_on_and_tells_what_came_of_it(tmp_path: Path, monkeypat
     assert len(list(tmp_path.rglob("*.yaml"))) == len(left)
 
 
-def test_results_that_cannot_be_kept_are_no_traceback(tmp_path: Path) -> None:
+def test_unwritable_results_are_refused_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = hawb("fuzz", "--on", "model", "--count", 1, "--out", tmp_path / "file" / "results")
     assert result.exit_code == 2
@@ -340,7 +340,7 @@ def test_results_that_cannot_be_kept_are_no_traceback(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["[]", "not JSON", '{"other": "model"}'])
-def test_results_that_are_none_are_no_traceback(tmp_path: Path, line: str) -> None:
+def test_invalid_results_are_refused_without_a_traceback(tmp_path: Path, line: str) -> None:
     (tmp_path / "results.jsonl").write_text(line + "\n")
     result = hawb("fuzz", "--on", "model", "--count", 1, "--out", tmp_path)
     assert result.exit_code == 2

@@ -1,4 +1,4 @@
-"""How often model and broker agree: campaigns that are kept, counted by release and by each two settings."""
+"""Stored campaigns: how often model and broker agree, by release and by pairs of settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIRST, SECOND = ("consumer", "one"), ("queue", "durable")
 
 
 def one_is_odd(scenario: Scenario) -> Played:
-    """The model, but for one queue, in which it has a message more."""
+    """Play the model with one extra message in one queue."""
     played = by_another_seed(scenario)
     queue = played.outcome["queues"][ODD]
     odd = {ODD: queue | {"messages": (queue["messages"] or 0) + 1}}
@@ -39,7 +39,7 @@ def one_is_odd(scenario: Scenario) -> Played:
 
 @pytest.fixture(scope="module", autouse=True)
 def fewer() -> Iterator[None]:
-    """Stories with fewer queues."""
+    """Use stories with fewer queues."""
     with pairs():
         yield
 
@@ -56,7 +56,7 @@ def kept(campaign: Campaign, tmp_path_factory) -> Kept:
     return kept_campaigns.read(kept_campaigns.save(campaign, tmp_path_factory.mktemp("data") / "recorded" / "wide"))
 
 
-def test_a_campaign_is_kept_with_what_differed_and_its_counts(campaign: Campaign, kept: Kept):
+def test_campaign_is_stored_with_differences_and_counts(campaign: Campaign, kept: Kept):
     settings = wide_story(SEED, 0).settings
     head, counts = kept
     assert (head, counts) == kept_campaigns.kept(campaign)
@@ -70,7 +70,7 @@ def test_a_campaign_is_kept_with_what_differed_and_its_counts(campaign: Campaign
         assert (one.asked, one.equal) == (len(has), len(has) - (odd in has))
 
 
-def test_campaigns_are_counted_together(kept: Kept):
+def test_campaigns_are_summed(kept: Kept):
     twice = together([kept, kept])
     assert twice == [one._replace(asked=2 * one.asked, equal=2 * one.equal) for one in kept[1]]
     assert agreement.by_release([kept, kept]).rows == [
@@ -79,12 +79,12 @@ def test_campaigns_are_counted_together(kept: Kept):
     assert agreement.what_differs([kept]).rows == [("3.10.8", "0", f"0 {ODD}", f"queues.{ODD}.messages")]
 
 
-def test_what_is_not_all_never_reads_as_all(kept: Kept):
+def test_incomplete_agreement_is_not_rounded_to_100_percent(kept: Kept):
     (row,) = agreement.by_release([(msgspec.structs.replace(kept[0], queues=4217, equal=4216), [])]).rows
     assert row[-1] == "99.9%"
 
 
-def test_the_heat_map_has_how_often_above_and_how_equal_below():
+def test_heat_map_shows_counts_above_and_agreement_below():
     counts = [Pair(*FIRST, *SECOND, 50, 48), Pair("consumer", "none", *SECOND, 4, 0)]
     axes = agreement.heat_map(counts).axes[0]
     names = [label.get_text() for label in axes.get_yticklabels()]
@@ -98,7 +98,7 @@ def test_the_heat_map_has_how_often_above_and_how_equal_below():
 
 
 @pytest.mark.parametrize("settings", [2, 3, 20])
-def test_scales_stand_clear_of_each_other_and_of_the_map(settings: int):
+def test_colour_scales_do_not_overlap(settings: int):
     counts = [Pair("queue", str(one), "consumer", "one", one + 1, 1) for one in range(settings - 1)]
     figure = agreement.heat_map(counts)
     figure.canvas.draw()
@@ -107,7 +107,7 @@ def test_scales_stand_clear_of_each_other_and_of_the_map(settings: int):
     assert not any(scale.overlaps(chart) or scale.x1 > figure.bbox.x1 for scale in scales)
 
 
-def test_every_factor_has_its_place():
+def test_heat_map_has_a_place_for_every_factor():
     counts = [Pair(factor, value, *FIRST, 1, 1) for factor, values in FACTORS.items() for value in values
               if factor != FIRST[0]]  # fmt: skip
     names = [label.get_text() for label in agreement.heat_map(counts).axes[0].get_yticklabels()]
@@ -122,7 +122,7 @@ def test_verbs_are_counted_by_release():
     assert {counts[-1] for counts in rows.values()} == {0}
 
 
-def test_the_command_keeps_counts(tmp_path: Path):
+def test_command_stores_counts(tmp_path: Path):
     options = ["fuzz", "--wide", "--on", "model", "--count", "1", "--out", str(tmp_path / "out")]
     told = CliRunner().invoke(main, [*options, "--keep", str(tmp_path / "kept")])
     assert told.exit_code == 0
@@ -133,7 +133,7 @@ def test_the_command_keeps_counts(tmp_path: Path):
     assert (refused.exit_code, "file is not a folder" in refused.stderr) == (2, True)
 
 
-def test_the_maps_title_says_where_model_and_broker_agree_least():
+def test_title_of_the_map_names_the_lowest_agreement():
     often, rare = Pair("a", "x", "b", "y", 98, 97), Pair("a", "x", "c", "z", 2, 1)
     assert agreement.sentence([often, rare]) == (
         "Model and broker agree in 98.0% of what was asked, least often of queues with a: x and c: z (50% of 2)."

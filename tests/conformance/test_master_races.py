@@ -1,4 +1,4 @@
-"""What a real cluster leaves to luck of masters, and of what comes to them."""
+"""Races of masters on a real cluster: outcomes that chance decides are not compared."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ steps:
 
 
 def differing(text: str, **broker: object) -> set[str]:
-    """The fields that differ where a broker tells these others of the queue."""
+    """Return the fields that differ if the broker reports these values for the queue."""
     scenario = load(text)
     told = outcome(Run.of(scenario))
     told["queues"]["q"] |= broker
@@ -79,12 +79,14 @@ def differing(text: str, **broker: object) -> set[str]:
          " ha-sync-mode: automatic}}", "d", False),
     ],
 )  # fmt: skip
-def test_of_mirrors_that_joined_together_any_may_be_kept(had: str, between: str, lists: str, lucky: bool) -> None:
+def test_any_of_several_mirrors_that_joined_together_may_be_kept(
+    had: str, between: str, lists: str, lucky: bool
+) -> None:
     assert bool(differing(KEPT % (had, between, lists), master="a")) is not lucky
 
 
 @pytest.mark.parametrize(("at_first", "lucky"), [("a", True), ("a, b, c", False)])
-def test_of_mirrors_that_were_added_together_any_may_take_over(at_first: str, lucky: bool) -> None:
+def test_any_of_several_mirrors_added_together_may_be_promoted(at_first: str, lucky: bool) -> None:
     story = KEPT % (at_first, "expect: {}", "a, b, c") + "  - kill: a\n"
     assert bool(differing(story, master="c")) is not lucky
 
@@ -99,7 +101,7 @@ def test_of_mirrors_that_were_added_together_any_may_take_over(at_first: str, lu
         ("x-max-length: 2, x-overflow: reject-publish", "b", {"ids": [[2, 2], [4, 4]]}, False),
     ],
 )
-def test_what_a_mirror_takes_over_with_comes_channel_by_channel(
+def test_messages_of_a_promoted_mirror_may_come_channel_by_channel(
     arguments: str, node: str, broker: dict, lucky: bool
 ) -> None:
     assert bool(differing(WAITED % (arguments, node, node), **broker)) is not lucky
@@ -110,11 +112,13 @@ def test_what_a_mirror_takes_over_with_comes_channel_by_channel(
     (2, [[3, 3], [1, 2], [4, 4]], True),
     (1, [[4, 4], [1, 3]], False),
 ])  # fmt: skip
-def test_what_several_consumers_held_comes_back_in_any_order(prefetch: int, came_back: list, lucky: bool) -> None:
+def test_messages_of_several_consumers_may_be_requeued_in_any_order(
+    prefetch: int, came_back: list, lucky: bool
+) -> None:
     assert bool(differing(HELD % prefetch, ids=came_back)) is not lucky
 
 
-def test_a_node_that_hangs_ends_the_play() -> None:
+def test_node_that_hangs_ends_the_play() -> None:
     hung: Future = Future()
     hung.set_exception(CannotPlay("nodes did not boot within 180 s"))
     drive = object.__new__(Drive)
@@ -129,7 +133,7 @@ def test_a_node_that_hangs_ends_the_play() -> None:
     ("Waiting for Mnesia tables", ["waiting"], False),
     ("", ["booting"], False),
 ])  # fmt: skip
-def test_a_node_that_has_booted_is_asked_again(
+def test_booted_node_is_asked_again(
     log: str, answers: list[str], runs: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = object.__new__(BrokerNode)
@@ -143,7 +147,7 @@ def test_a_node_that_has_booted_is_asked_again(
 
 
 @pytest.mark.parametrize(("kind", "step", "lost"), [("quorum", 5, {3, 4}), ("quorum", 6, set()), ("classic", 5, set())])
-def test_what_is_dead_lettered_while_its_queue_comes_back_may_be_lost(kind: str, step: int, lost: set[int]) -> None:
+def test_dead_letters_to_a_recovering_queue_may_be_lost(kind: str, step: int, lost: set[int]) -> None:
     back = {"event": "queue_recovered", "queue": "dead", "step": 5, "detail": {}}
     letters = {
         "event": "messages_dead_lettered", "queue": "q", "step": step, "detail": {"ids": [[3, 4]], "targets": ["dead"]},

@@ -1,4 +1,4 @@
-"""Soaks: what is drawn, and what a real cluster is given of it. `test_real_live.py` plays short ones."""
+"""Soak stories: their content, and the shortened form for a real cluster. `test_real_live.py` plays short ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hawb.scenario.verbs import Expect, Wait
 pytestmark = pytest.mark.full
 
 
-def test_a_soak_is_six_hours_that_are_looked_at_throughout():
+def test_soak_takes_six_hours_with_expectations_throughout():
     story = soak_story(0, 0)
     waits = [step.verb.seconds for step in story.steps if isinstance(step.verb, Wait)]
     assert waits.count(QUIET_S) == CHAPTERS
@@ -26,26 +26,26 @@ def test_a_soak_is_six_hours_that_are_looked_at_throughout():
     assert outcome(Run.of(story))["time_s"] >= 6 * 3600
 
 
-def test_a_soak_has_every_fault_again_and_again():
+def test_soak_repeats_every_fault():
     steps = [step.name for step in soak_story(0, 0).steps]
     assert {"kill", "stop", "power_off", "partition", "cut", "heal", "wipe", "reset", "force_boot"} <= set(steps)
     assert 4 * len(FAULTS) <= CHAPTERS // 3
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_soak_leaves_nothing_to_luck(seed: int):
+def test_outcome_of_a_soak_does_not_depend_on_random_draws(seed: int):
     played = by_another_seed(soak_story(seed, 0, chapters=24))
     assert [str(difference) for difference in compare(played, seeds=0)] == []
 
 
-def test_a_real_cluster_is_given_a_few_seconds_of_each_quiet_time():
+def test_quiet_times_are_shortened_on_a_real_cluster():
     story = soak_story(0, 0, chapters=6)
     brisk = briskly(story)
     changed = [(step, other) for step, other in zip(story.steps, brisk.steps, strict=True) if step != other]
     assert [(step.verb.seconds, other.verb.seconds) for step, other in changed] == [(QUIET_S, BRISK_S)] * 6
 
 
-def test_wide_stories_and_soaks_are_two_kinds():
+def test_wide_and_soak_exclude_each_other():
     result = CliRunner().invoke(main, ["fuzz", "--wide", "--soak"])
     assert result.exit_code == 2
     assert "give one of them" in result.output

@@ -1,5 +1,5 @@
-"""Wide stories: that their queues have every triple of settings, that a story is to each queue what it would be alone,
-and that a campaign of them finds and shrinks the one queue that differs. The model plays the part of the broker."""
+"""Campaigns of wide stories: every triple of settings occurs, and a differing queue is found and shrunk. The model
+plays the part of the broker."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Values = frozenset[tuple[str, str]]
 
 @pytest.fixture(scope="module", autouse=True)
 def fewer() -> Iterator[None]:
-    """Stories with fewer queues."""
+    """Use stories with fewer queues."""
     with of_pairs():
         yield
 
@@ -41,12 +41,12 @@ def fewer() -> Iterator[None]:
 
 
 def together(row: Row, size: int) -> set[Values]:
-    """The values of a row, so many together."""
+    """Return all combinations of `size` values of a row."""
     return {frozenset(values) for values in combinations(row.items(), size)}
 
 
 def triples_of(version: str, deal: int) -> set[Values]:
-    """Every triple of values that some possible row has. Plots that no condition tells apart are alike."""
+    """Return every triple of values of some possible row. Plots with the same conditions count as one."""
     factors = factors_of(version, deal)
     values = [(name, value) for name in factors if name != "plot" for value in factors[name]]
     of_factor = [[code for code, (of, _) in enumerate(values) if of == name] for name in factors if name != "plot"]
@@ -94,7 +94,7 @@ def test_every_possible_triple_occurs_in_a_round(version: str, deal: int, fewest
 
 
 def one_is_odd(scenario: Scenario) -> Played:
-    """A broker on which one queue loses its policy, once it was declared and a node has gone."""
+    """Play a broker on which queue q07 loses its policy after a node went down."""
     played = by_another_seed(scenario)
     if {"stop", "kill"} & {step.name for step in scenario.steps} and "q07" in played.outcome["queues"]:
         played.outcome["queues"]["q07"]["policy"] = "odd"
@@ -103,7 +103,7 @@ def one_is_odd(scenario: Scenario) -> Played:
 
 @pytest.fixture(scope="module")
 def folder(fewer: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a campaign of one story, in which one queue is odd."""
+    """Return the folder of a campaign of one story in which one queue differs."""
     made = tmp_path_factory.mktemp("odd")
     campaign(made).play(0)
     return made
@@ -113,7 +113,7 @@ def campaign(folder: Path, count: int = 1) -> Campaign:
     return Campaign(folder, one_is_odd, "broker 3.10", "3.10", SEED, count, 0, WIDE)
 
 
-def test_a_difference_is_found_and_shrunk_for_its_queue_alone(folder: Path) -> None:
+def test_difference_is_shrunk_to_its_queue(folder: Path) -> None:
     made = campaign(folder)
     (result,) = made.results.values()
     assert result.parts == {"q07": ("queues.q07.policy",)}
@@ -129,7 +129,7 @@ def test_a_difference_is_found_and_shrunk_for_its_queue_alone(folder: Path) -> N
     assert f"1 stories, {count} queue-stories: {count - 1} agree, 1 differ; 0 stories could not be played" in told
 
 
-def test_what_differs_in_company_only_says_so(tmp_path: Path) -> None:
+def test_difference_that_needs_other_queues_is_reported_so(tmp_path: Path) -> None:
     def crowded(scenario: Scenario) -> Played:
         played = one_is_odd(scenario)
         return played if len(played.outcome["queues"]) > 1 else by_another_seed(scenario)
@@ -141,7 +141,7 @@ def test_what_differs_in_company_only_says_so(tmp_path: Path) -> None:
     assert load(file).steps == alone(made.scenario(0), "q07").steps
 
 
-def test_settings_are_counted_alone_and_beside_each_other(folder: Path) -> None:
+def test_settings_are_counted_alone_and_in_pairs(folder: Path) -> None:
     made = campaign(folder)
     told, odd = list(queue_stories(made)), wide_story(SEED, 0).settings["q07"]
     for one in settings(made):
@@ -153,14 +153,14 @@ def test_settings_are_counted_alone_and_beside_each_other(folder: Path) -> None:
     assert all(pair.factor < pair.other_factor for pair in found)
 
 
-def test_results_of_former_campaigns_are_read() -> None:
+def test_results_of_older_campaigns_can_be_read() -> None:
     line = (
         b'{"other":"b","seed":3,"n":1,"verdict":"differs","seconds":1,"played":"d","fields":["nodes.a"],"notes":["n"]}'
     )
     assert msgspec.json.decode(line, type=Result).differing == {WHOLE: ("nodes.a",)}
 
 
-def test_the_command_plays_wide_stories(tmp_path: Path) -> None:
+def test_command_plays_wide_stories(tmp_path: Path) -> None:
     options = ["fuzz", "--wide", "--on", "model", "--count", "1", "--seed", str(SEED), "--out", str(tmp_path)]
     result = CliRunner().invoke(main, options, catch_exceptions=False)
     assert result.exit_code == 0, result.stdout

@@ -1,4 +1,4 @@
-"""Wide stories: what they are made of, and that they can be compared (`hawb.conformance.wide_stories`)."""
+"""Wide stories: their content, and that they can be compared with a broker."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ node is away (story 5 of seed 1)."""
 
 @pytest.fixture(scope="module", autouse=True)
 def fewer() -> Iterator[None]:
-    """Stories with fewer queues."""
+    """Use stories with fewer queues."""
     with pairs():
         yield
 
 
 @pytest.fixture(scope="module")
 def stories(fewer: None) -> list[WideStory]:
-    """A round of the first kind, and of the second some without mirroring, or all."""
+    """Return a round of the first kind, and all or some stories of the second kind."""
     second = [wide_story(SEED, n, "3.10" if LONG else "4.0") for n in range(ROUND, 2 * ROUND, 1 if LONG else 4)]
     return [*(wide_story(SEED, n) for n in range(ROUND)), *second]
 
@@ -53,7 +53,7 @@ def outcomes(stories: list[WideStory]) -> list[dict[str, Any]]:
     return [outcome(Run.of(story.scenario)) for story in stories]
 
 
-def test_a_round_has_one_story_for_each_plot(stories: list[WideStory]) -> None:
+def test_round_has_one_story_per_plot(stories: list[WideStory]) -> None:
     for deal in range(len(stories) // ROUND):
         found = [row for story in stories[deal * ROUND : (deal + 1) * ROUND] for row in story.settings.values()]
         in_order, of_round = (sorted(sorted(row.items()) for row in some) for some in (found, rows(SEED, deal, "3.10")))
@@ -63,7 +63,7 @@ def test_a_round_has_one_story_for_each_plot(stories: list[WideStory]) -> None:
         assert 3 <= len(story.scenario.cluster.nodes) <= 5
 
 
-def test_a_story_is_the_same_in_any_process() -> None:
+def test_wide_story_is_the_same_in_any_process() -> None:
     code = "from hawb.conformance.wide_stories import *; from hawb.scenario.dump import dump; "
     code += "from wide_pairs import pairs\nwith pairs(): "
     code += f"print(*(dump(wide_story({SEED}, n, '4.0').scenario) for n in (7, 3)))"
@@ -73,7 +73,9 @@ def test_a_story_is_the_same_in_any_process() -> None:
     assert printed == f"{dump(wide_story(SEED, 7, '4.0').scenario)} {dump(wide_story(SEED, 3, '4.0').scenario)}\n"
 
 
-def test_stories_can_be_driven_and_wait_for_nobody(stories: list[WideStory], outcomes: list[dict[str, Any]]) -> None:
+def test_wide_stories_can_be_driven_without_boot_timeouts(
+    stories: list[WideStory], outcomes: list[dict[str, Any]]
+) -> None:
     for story, told in zip(stories, outcomes, strict=True):
         title = story.scenario.scenario
         boots = sum(step.name in ("start", "force_boot") for step in story.scenario.steps)
@@ -92,7 +94,7 @@ def test_stories_without_mirroring_have_no_policy_that_mirrors() -> None:
         assert outcome(Run.of(scenario))["errors"] == [], scenario.scenario
 
 
-def test_queues_leave_nothing_to_luck(stories: list[WideStory]) -> None:
+def test_outcome_of_queues_does_not_depend_on_random_draws(stories: list[WideStory]) -> None:
     """But in which order two consumers of a quorum queue are missed, and their messages come back; and whether those
     mirrors of several that are behind hear of a death whose first one refuses to take over. `make test` has every
     second story told again by another seed."""
@@ -105,7 +107,7 @@ def test_queues_leave_nothing_to_luck(stories: list[WideStory]) -> None:
         assert {queue: row for queue, row in settings.items() if queue not in lucky} == {}, story.scenario.scenario
 
 
-def test_other_seeds_are_tried_on_what_differs_alone(stories: list[WideStory], monkeypatch) -> None:
+def test_other_seeds_are_tried_only_for_differing_queues(stories: list[WideStory], monkeypatch) -> None:
     story = stories[0].scenario
     played, told = by_another_seed(story), []
     played.outcome["queues"]["q03"]["policy"] = "odd"
@@ -120,7 +122,7 @@ def test_other_seeds_are_tried_on_what_differs_alone(stories: list[WideStory], m
     assert {queue_of(step.verb) for step in told[1][0].steps if step.name == "publish"} == {"q03"}
 
 
-def test_a_queue_does_as_it_does_alone(stories: list[WideStory], outcomes: list[dict[str, Any]]) -> None:
+def test_queue_behaves_as_in_a_story_of_its_own(stories: list[WideStory], outcomes: list[dict[str, Any]]) -> None:
     """And what must be so in every state is so then: whole stories would be too many states of too many queues."""
     for story, told in zip(stories, outcomes, strict=True):
         if "forced" in story.scenario.scenario:
@@ -137,12 +139,12 @@ def test_a_queue_does_as_it_does_alone(stories: list[WideStory], outcomes: list[
 
 
 def shown(entry: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What an outcome has of a queue, but for what follows from who was elected, and the order of its mirrors."""
+    """Return a queue's outcome without fields that elections decide, and with its mirrors sorted."""
     kept = entry and {key: value for key, value in entry.items() if key not in fuzz.OF_ELECTIONS | {"leader"}}
     return kept and kept | ({"mirrors": sorted(kept["mirrors"])} if "mirrors" in kept else {})
 
 
-def test_a_step_belongs_to_one_queue_or_to_all(stories: list[WideStory]) -> None:
+def test_each_step_belongs_to_one_queue_or_to_all(stories: list[WideStory]) -> None:
     of_all = {step.name for story in stories for step in story.scenario.steps if queue_of(step.verb) is None}
     assert of_all == {"expect", "force_boot", "kill", "start", "stop", "wait"}
     for story in stories:

@@ -1,4 +1,4 @@
-"""What is to happen comes in its order, whatever was taken off before and however often a turn begins anew."""
+"""The agenda returns its entries in order, whatever was removed before and over several turns."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ DUE = st.tuples(st.integers(0, 20), st.sampled_from([REACTION, TIMER]), st.sampl
 
 
 def entry(number: int, time_us: int, priority: int, queue: str) -> tuple:
-    """An entry about a queue."""
+    """Return an agenda entry that names a queue."""
     return time_us, priority, number, None, 0, 0, NodeReached(queue, number)
 
 
 @given(st.lists(DUE, max_size=30), st.data())
-def test_what_is_left_comes_in_its_order_in_the_next_turn(given: list[tuple], data: st.DataObject) -> None:
+def test_remaining_entries_keep_their_order_in_the_next_turn(given: list[tuple], data: st.DataObject) -> None:
     entries = [entry(number, *one) for number, one in enumerate(given)]
     agenda = Agenda(())
     for one in entries:

@@ -1,4 +1,4 @@
-"""Publishing in transactions: one answer for all messages, or the end of the channel."""
+"""Publishing in transactions: one commit for all messages, or a channel error."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def publish(**more: object) -> dict:
 DECLARE = {"declare": {"queue": "q", "node": "a"}}
 
 
-def test_a_commit_is_told_as_such_and_counts_as_confirmed():
+def test_commit_is_reported_and_counts_as_confirmed():
     found = played(DECLARE, publish())
     assert found["ledger"]["q"]["confirmed"] == [[1, 3]]
     assert [event["event"] for event in found["events"]][-2:] == ["messages_published", "transaction_committed"]
 
 
-def test_a_transaction_with_a_queue_that_is_not_there_commits():
+def test_transaction_to_a_missing_queue_commits():
     found = played(publish())
     assert found["ledger"]["q"]["confirmed"] == found["ledger"]["q"]["refused"] == [[1, 3]]
 
 
-def test_a_failed_one_is_an_error_of_the_step_that_published_and_neither_confirmed_nor_nacked():
+def test_failed_transaction_is_an_error_of_the_publish_step():
     found = played(DECLARE, {"wait": 0}, publish() | {"at": 5}, {"kill": "a", "at": 6.0005})
     assert found["errors"] == [{"step": 2, "code": 406, "text": "PRECONDITION_FAILED - partial tx completion"}]
     assert (found["ledger"]["q"]["confirmed"], found["ledger"]["q"]["nacked"]) == ([], [])
@@ -41,7 +41,7 @@ def test_a_failed_one_is_an_error_of_the_step_that_published_and_neither_confirm
     assert why(found, "q", 1).endswith(end)
 
 
-def test_one_whose_client_is_gone_is_never_answered():
+def test_transaction_of_a_dead_client_is_never_committed_or_refused():
     found = played(DECLARE, publish(), {"kill": "b", "at": 3})
     assert found["errors"] == []
     found = played(DECLARE, publish() | {"at": 5}, {"kill": "b", "at": 6.5})
@@ -49,7 +49,7 @@ def test_one_whose_client_is_gone_is_never_answered():
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.13", "4.0", "4.3"])
-def test_what_the_channel_rejects_for_a_quorum_queue_does_not_make_one_fail(version):
+def test_reject_publish_of_a_quorum_queue_does_not_fail_the_transaction(version):
     full = {"x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish"}
     declare = {"declare": {"queue": "q", "node": "a", "arguments": full}}
     found = played(declare, publish(mode="confirm", count=2), publish(), version=version)
@@ -58,7 +58,7 @@ def test_what_the_channel_rejects_for_a_quorum_queue_does_not_make_one_fail(vers
     assert not found["errors"]
 
 
-def test_what_it_rejects_since_it_reaches_no_member_does_not_either():
+def test_unreachable_quorum_queue_does_not_fail_the_transaction():
     lone = {
         "declare": {
             "queue": "q",

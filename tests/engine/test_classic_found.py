@@ -1,5 +1,5 @@
-"""Faults of masters and mirrors that the property tests found, or that were made to try them: each as its shortest
-story and what should come of it."""
+"""Bugs of masters and mirrors that property tests found, or that were injected to try them: the shortest story of
+each and the expected outcome."""
 
 from __future__ import annotations
 
@@ -143,5 +143,5 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("policy", "steps", "expect"), FOUND)
-def test_found_once(policy, steps, expect):
+def test_outcome_of_a_former_bug(policy, steps, expect):
     assert_comes_of(policy, steps, expect)

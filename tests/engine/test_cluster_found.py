@@ -1,5 +1,5 @@
-"""Faults of nodes that stop, die and come back that the property tests found, or that were made to try them: each as
-its shortest story and what should come of it."""
+"""Bugs of nodes that stop, die and restart that property tests found, or that were injected to try them: the shortest
+story of each and the expected outcome."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("policy", "steps", "expect"), FOUND)
-def test_found_once(policy, steps, expect):
+def test_outcome_of_a_former_bug(policy, steps, expect):
     assert_comes_of(policy, steps, expect)
 
 
@@ -65,13 +65,13 @@ BACK_AT_ONCE = """
 """
 
 
-def test_a_node_that_is_back_before_anybody_noticed_is_an_empty_mirror():
+def test_node_restarted_before_failure_detection_is_an_empty_mirror():
     run = run_of("all", BACK_AT_ONCE, timing={"start_s": 0})
     assert not check(run, {"queues": {"q": {"mirrors": ["c", "b"], "synchronised_mirrors": ["c"]}}})
 
 
 @pytest.mark.parametrize(("last", "redelivered"), [("stop", [[1, 2]]), ("kill", [[1, 15]])])
-def test_after_a_forced_boot_a_master_that_was_shut_down_knows_what_it_had_delivered(last, redelivered):
+def test_master_that_was_shut_down_remembers_deliveries_after_force_boot(last, redelivered):
     steps = [
         "{declare: {queue: q, node: a}}, {publish: {queue: q, count: 10}}",
         "{get: {queue: q, count: 2, ack: false, consumer: g}}, {stop: c}, {publish: {queue: q, count: 5}}",
@@ -89,13 +89,13 @@ STOPPED_TWICE = """
 """
 
 
-def test_a_shutdown_ends_in_its_own_time():
+def test_shutdown_takes_stop_s_even_if_the_node_is_killed_and_started():
     run = run_of("none", STOPPED_TWICE, timing={"stop_s": 10, "start_s": 1})
     assert [entry.t_us for entry in run.moment().trace() if entry.event == "node_stopped"] == [13_000_000]
 
 
 @pytest.mark.parametrize(("went", "nacked", "redelivered"), [("stopped", [[6, 6]], []), ("killed", [[6, 6]], [[1, 5]])])
-def test_it_matters_how_a_node_went_that_is_down_at_the_start(went, nacked, redelivered):
+def test_initially_stopped_and_killed_nodes_recover_differently(went, nacked, redelivered):
     scenario = {
         "scenario": "found",
         "cluster": {"nodes": ["a", "b"], "version": "3.10", "down": {"b": went}},
@@ -108,13 +108,13 @@ def test_it_matters_how_a_node_went_that_is_down_at_the_start(went, nacked, rede
     assert not check(run, expected)
 
 
-def test_who_is_missed_because_of_a_reset_has_gone_for_its_own_reason():
+def test_node_down_after_a_reset_names_the_original_cause():
     run = run_of("none", "[{declare: {queue: q, node: a}}, {power_off: a}, {reset: a}]")
     trace = run.moment().trace()
     missed = next(entry for entry in trace if entry.event == "node_down_noticed")
     assert trace[missed.because].event == "node_lost_power"
 
 
-def test_deaths_of_one_step_are_not_each_others_cause():
+def test_nodes_killed_in_one_step_do_not_cause_each_other():
     trace = run_of("none", "[{kill: [a, b]}]").moment().trace()
     assert [entry.because for entry in trace if entry.event == "node_killed"] == [None, None]

@@ -1,7 +1,7 @@
-"""Any program of steps, faults at the same moment among them: what must be so is so after every event, and when the
-faults end the cluster gets well.
+"""Invariants hold after every event of any program of steps, also with faults at the same time, and the cluster
+recovers when the faults end.
 
-A failing program is printed as a scenario that `hawb run` takes.
+A failing program is printed as a scenario for `hawb run`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ from hawb.scenario.verbs import VERBS
 
 
 def get_well(run: Run) -> None:
-    """Heals links, lets sides find together, clears alarms, ends maintenance, starts what is down, and takes in again
-    what is no member, until nothing is left. Steady publishers go, so that it can be seen what becomes of a single
-    message."""
+    """Repair the cluster: heal links, merge partitions, clear alarms, end maintenance, start nodes and join nodes that
+    are not members, until nothing is left to do. Close steady publishers, so that single messages can be followed."""
     for name in run.moment().state.publishers:
         run.apply_plain({"close": name})
     run.apply_plain({"heal": True})
@@ -77,15 +76,16 @@ def get_well(run: Run) -> None:
 
 
 def check_sound(run: Run) -> None:
-    """Nothing is left half done, and everything is explained."""
+    """Require that nothing is left half done and that the trace explains each change."""
     check_settled(run.settings, run.moment())
     check_trace(run.moment())
 
 
 def check_well(run: Run) -> None:
-    """Every node runs and every queue is served, but for one whose process crashed for good, one of whose deletion or
-    declaration metadata know the half, and one with nothing left to serve: a replicated one that was not durable or
-    whose copies were dropped, or one whose move to another node came to nothing. Its record can only be deleted."""
+    """Require that every node runs and every queue has a master or leader.
+
+    Exceptions: the process crashed too often; a deletion or declaration reached the metadata by half; no replica is
+    left (not durable, copies dropped, or the move to another node failed). Such a queue can only be deleted."""
     check_sound(run)
     moment = run.moment()
     if any(node.virgin for node in moment.state.nodes) and not takes_members(moment):
@@ -106,17 +106,16 @@ def check_well(run: Run) -> None:
 
 
 def takes_members(moment: Moment) -> bool:
-    """Whether a node can join: another runs and, with Khepri, the metadata store has a majority that is not lost for
-    good."""
+    """Return True if a node can join: another runs and, with Khepri, the metadata store can have a majority again."""
     stores = [side.store for side in moment.state.sides if side.store is not None]
     return bool(moment.state.running()) and (not stores or any(store.up for store in stores))
 
 
 def serve(run: Run) -> None:
-    """Every queue that is up takes a message and answers for it, and gives one away, in bounded time. One with limits
-    may refuse it; one whose messages are all with consumers, or that has an exclusive one, has none to give, and a
-    quorum queue with a single active consumer gives nobody else any. Where mirrors stayed on the record that the master
-    does not know, nobody answers: a real broker leaves its publishers waiting, too."""
+    """Require that each running queue confirms a message and delivers one in bounded time.
+
+    A queue with limits may refuse the publish. A queue has nothing to get if consumers hold all messages, or if it has
+    an exclusive or single active consumer. Orphaned mirrors on the record block confirms, as on a real broker."""
     for name in sorted(run.moment().state.queues):
         queue = run.moment().state.queues.get(name)
         if queue is None or not queue.up or queue.owner is not None:
@@ -179,14 +178,14 @@ LEAST_TIMES = 5
 
 
 def reach(run: Run, reached: Counter) -> None:
-    """Counts the events of a run, and the verbs of its steps that were not refused."""
+    """Count the events of a run, and the verbs of its steps that were not refused."""
     refused = {refusal.step for refusal in run.moment().refusals}
     reached.update({entry.event for entry in run.moment().trace()})
     reached.update(f"verb {step.name}" for index, step in enumerate(run.steps) if index not in refused)
 
 
 def tried(quorum: bool, examples: int = 5_000 if LONG else 300) -> Counter:
-    """What is reached by programs of which none fails, each of which is played twice."""
+    """Play each program twice, require that none fails, and return the events and verbs that they reached."""
     reached: Counter = Counter()
 
     @seed(SEED)
@@ -216,17 +215,16 @@ def tried(quorum: bool, examples: int = 5_000 if LONG else 300) -> Counter:
 
 
 def seldom(reached: Counter, verbs: Collection[str]) -> set[str]:
-    """Verbs that were taken too seldom, where enough programs were tried. A few hundred of another seed may miss what
-    those of this one do not."""
+    """Return the verbs that too few programs reached. Check only seed 0 and long runs: other seeds may miss some."""
     return {name for name in verbs if reached[f"verb {name}"] < LEAST_TIMES} if SEED == 0 or LONG else set()
 
 
-def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well_in_a_few_programs():
+def test_a_few_programs_keep_the_invariants_and_the_cluster_recovers():
     assert tried(quorum=False, examples=60)
 
 
 @pytest.mark.full
-def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well():
+def test_programs_keep_the_invariants_and_the_cluster_recovers():
     reached = tried(quorum=False)
     verbs = {name for name, verb in VERBS.items() if verb in ACTIONS} - QUORUM_VERBS
     assert seldom(reached, verbs) <= NOT_TAKEN.keys()
@@ -234,12 +232,12 @@ def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well():
         assert EVENTS.keys() - reached.keys() - QUORUM_EVENTS <= NOT_REACHED.keys()
 
 
-def test_quorum_queues_keep_every_promise_and_get_well_in_a_few_programs():
+def test_a_few_programs_keep_the_invariants_of_quorum_queues():
     assert tried(quorum=True, examples=20)
 
 
 @pytest.mark.full
-def test_quorum_queues_keep_every_promise_and_get_well():
+def test_programs_keep_the_invariants_of_quorum_queues():
     reached = tried(quorum=True)
     assert not seldom(reached, QUORUM_VERBS)
     if SEED == 0 or LONG:

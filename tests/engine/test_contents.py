@@ -1,4 +1,4 @@
-"""In which order messages go: priorities, what is given back, and what a consumer answers first."""
+"""Order of messages: priorities, requeued messages, and the order of acknowledgements."""
 
 from __future__ import annotations
 
@@ -29,62 +29,62 @@ def get(count: int, holder: str = "h") -> dict:
     return {"get": {"queue": "q", "count": count, "ack": False, "consumer": holder}}
 
 
-def ids(told: dict) -> list:
-    return told["queues"]["q"]["ids"]
+def ids(found: dict) -> list:
+    return found["queues"]["q"]["ids"]
 
 
-def deliveries(told: dict) -> list:
-    return [event["detail"]["ids"] for event in told["events"] if event["event"] == "messages_delivered"]
+def deliveries(found: dict) -> list:
+    return [event["detail"]["ids"] for event in found["events"] if event["event"] == "messages_delivered"]
 
 
-def test_the_highest_priority_goes_first_and_the_oldest_of_it():
-    told = played(declare(), publish(2), publish(2, 3), publish(2), publish(1, 9), publish(1, 3))
-    assert ids(told) == [[7, 7], [3, 4], [8, 8], [1, 2], [5, 6]]
+def test_highest_priority_is_delivered_first_and_oldest_first_within_it():
+    found = played(declare(), publish(2), publish(2, 3), publish(2), publish(1, 9), publish(1, 3))
+    assert ids(found) == [[7, 7], [3, 4], [8, 8], [1, 2], [5, 6]]
 
 
-def test_none_counts_as_the_lowest_and_more_than_there_are_as_the_highest():
+def test_missing_priority_is_0_and_too_high_is_the_maximum():
     assert ids(played(declare(2), publish(1), publish(1, 0), publish(1, 2), publish(1, 255))) == [[3, 4], [1, 2]]
     assert ids(played(declare(0), publish(1), publish(1, 5))) == [[1, 2]]
 
 
-def test_without_priorities_a_queue_ignores_them():
+def test_queue_without_max_priority_ignores_priorities():
     assert ids(played(declare(None), publish(1), publish(1, 5), get(1))) == [[1, 2]]
 
 
-def test_a_waiting_consumer_gets_what_comes_and_a_new_one_the_highest_first():
+def test_waiting_consumer_gets_messages_as_they_come_and_a_new_one_by_priority():
     early = {"consume": {"consumer": "c", "queue": "q", "node": "a", "prefetch": 2}}
     assert deliveries(played(declare(), early, publish(1), publish(1, 5), publish(1, 9))) == [[[1, 1]], [[2, 2]]]
     assert deliveries(played(declare(), publish(1), publish(1, 5), publish(1, 9), early)) == [[[2, 3]]]
 
 
-def test_what_is_given_back_returns_to_its_place_within_its_priority():
-    told = played(declare(), publish(2), publish(3, 5), get(4), {"nack": {"consumer": "h"}})
-    assert ids(told) == [[3, 5], [1, 2]]
-    assert told["queues"]["q"]["redelivered"] == [[1, 1], [3, 5]]
+def test_requeued_message_returns_to_its_place_within_its_priority():
+    found = played(declare(), publish(2), publish(3, 5), get(4), {"nack": {"consumer": "h"}})
+    assert ids(found) == [[3, 5], [1, 2]]
+    assert found["queues"]["q"]["redelivered"] == [[1, 1], [3, 5]]
 
 
 @pytest.mark.parametrize(("verb", "left"), [("ack", [[2, 2], [4, 4]]), ("nack", [[2, 2], [4, 4]])])
-def test_the_oldest_delivery_is_answered_first_whatever_its_number(verb: str, left: list):
-    told = played(declare(), publish(2), publish(2, 5), get(1), get(3), {verb: {"consumer": "h", "count": 2}})
-    assert deliveries(told) == [[[3, 3]], [[1, 2], [4, 4]]]
-    assert told["consumers"]["h"]["unacknowledged"] == [[1, 2]]
-    told = played(declare(), publish(1), get(1), publish(2, 5), get(2), {verb: {"consumer": "h", "count": 1}})
-    assert told["consumers"]["h"]["unacknowledged"] == [[2, 3]]
+def test_oldest_delivery_is_settled_first_whatever_its_message_number(verb: str, left: list):
+    found = played(declare(), publish(2), publish(2, 5), get(1), get(3), {verb: {"consumer": "h", "count": 2}})
+    assert deliveries(found) == [[[3, 3]], [[1, 2], [4, 4]]]
+    assert found["consumers"]["h"]["unacknowledged"] == [[1, 2]]
+    found = played(declare(), publish(1), get(1), publish(2, 5), get(2), {verb: {"consumer": "h", "count": 1}})
+    assert found["consumers"]["h"]["unacknowledged"] == [[2, 3]]
 
 
-def test_what_was_given_back_and_delivered_again_is_the_latest():
-    """Without priorities too: number 1 comes last, and is answered last."""
-    told = played(
+def test_requeued_and_redelivered_message_is_settled_last():
+    """Without priorities too: message 1 is redelivered last and settled last."""
+    found = played(
         declare(None), publish(3), get(1), get(2, "other"), {"nack": {"consumer": "h"}}, get(1, "other"),
         {"ack": {"consumer": "other", "count": 2}},
     )  # fmt: skip
-    assert told["consumers"]["other"]["unacknowledged"] == [[1, 1]]
+    assert found["consumers"]["other"]["unacknowledged"] == [[1, 1]]
 
 
-def test_a_mirror_that_takes_over_keeps_the_order():
+def test_promoted_mirror_keeps_the_order_by_priority():
     ha = [{"name": "ha", "pattern": "^q", "definition": {"ha-mode": "all"}}]
-    told = played(declare(), publish(2), publish(2, 5), {"kill": "a"}, publish(1, 7), policies=ha)
-    assert ids(told) == [[5, 5], [3, 4], [1, 2]]
+    found = played(declare(), publish(2), publish(2, 5), {"kill": "a"}, publish(1, 7), policies=ha)
+    assert ids(found) == [[5, 5], [3, 4], [1, 2]]
 
 
 PAIRS = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 4)), max_size=8).map(
@@ -97,7 +97,7 @@ def numbers(pairs: runs.Runs) -> list[int]:
 
 
 @given(PAIRS, st.randoms(use_true_random=False), st.integers(0, 30))
-def test_what_is_split_is_all_there_in_its_order(pairs: runs.Runs, random, count: int):
+def test_split_keeps_all_numbers_in_order(pairs: runs.Runs, random, count: int):
     shuffled = tuple(random.sample(pairs, len(pairs)))
     head, rest = runs.split(shuffled, count)
     assert numbers(head) + numbers(rest) == numbers(shuffled)
@@ -105,12 +105,12 @@ def test_what_is_split_is_all_there_in_its_order(pairs: runs.Runs, random, count
 
 
 @given(PAIRS, PAIRS, st.randoms(use_true_random=False))
-def test_what_is_within_keeps_its_order(pairs: runs.Runs, others: runs.Runs, random):
+def test_within_keeps_the_order(pairs: runs.Runs, others: runs.Runs, random):
     shuffled = tuple(random.sample(pairs, len(pairs)))
     inside = set(numbers(others))
     assert numbers(runs.within(shuffled, others)) == [number for number in numbers(shuffled) if number in inside]
 
 
 @given(PAIRS, PAIRS)
-def test_a_chain_is_one_after_the_other(pairs: runs.Runs, others: runs.Runs):
+def test_chain_concatenates(pairs: runs.Runs, others: runs.Runs):
     assert numbers(runs.chain(pairs, others)) == numbers(pairs) + numbers(others)

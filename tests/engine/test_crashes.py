@@ -1,4 +1,4 @@
-"""A queue's process crashes while its node runs on."""
+"""Crashes of a queue process on a node that keeps running."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def crash(node: str | None = None) -> dict:
 PLAIN = {"declare": {"queue": "q", "node": "a"}}
 
 
-def test_another_mirror_takes_its_place_and_it_comes_back_all_the_same():
+def test_crashed_master_is_replaced_and_rejoins_as_an_extra_mirror():
     queue = played(*mirrored("exactly", **{"ha-params": 2}), publish(5), crash())["queues"]["q"]
     assert queue["master"] != "a" and sorted([queue["master"], *queue["mirrors"]]) == ["a", "b", "c"]
     assert queue["synchronised_mirrors"] == [] and queue["messages"] == 5
 
 
-def test_the_next_change_of_policy_drops_what_is_too_much():
+def test_next_policy_change_drops_the_extra_mirror():
     wider = {"set_policy": {"name": "p", "pattern": "^q", "definition": {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}}}  # noqa: E501
     queue = played(*mirrored("exactly", **{"ha-params": 2}), publish(5), crash(), wider)["queues"]["q"]
     assert len(queue["mirrors"]) == len(queue["synchronised_mirrors"]) == 1
 
 
-def test_where_no_mirror_may_take_over_it_serves_again_from_its_own_disk():
+def test_master_restarts_from_its_disk_if_no_mirror_may_be_promoted():
     steps = mirrored("all", **{"ha-promote-on-failure": "when-synced"})
     steps += [publish(3), publish(1, persistent=False), {"stop": ["b", "c"]}, {"start": ["b", "c"]}, crash()]
     found = played(*steps)
@@ -57,43 +57,43 @@ def test_where_no_mirror_may_take_over_it_serves_again_from_its_own_disk():
     assert "The master on a crashed at" in why(found, "q", 4)
 
 
-def test_a_mirror_that_crashed_for_good_comes_back_with_the_next_policy_only():
+def test_mirror_that_crashed_too_often_rejoins_at_the_next_policy_change():
     steps = [*mirrored("all"), *[crash("b")] * 6]
     assert played(*steps)["queues"]["q"]["mirrors"] == ["c"]
     again = {"set_policy": {"name": "p", "pattern": "^q", "definition": {"ha-mode": "nodes", "ha-params": ["a", "b"]}}}
     assert played(*steps, again)["queues"]["q"]["mirrors"] == ["b"]
 
 
-def test_five_crashes_within_ten_seconds_are_survived_and_the_sixth_is_not():
+def test_sixth_crash_within_ten_seconds_takes_the_queue_down():
     assert played(PLAIN, *[crash()] * 5)["queues"]["q"]["state"] == "running"
     assert played(PLAIN, *[crash()] * 6)["queues"]["q"]["state"] == "down"
     assert played(PLAIN, *[crash()] * 5, {"wait": 10.1}, crash())["queues"]["q"]["state"] == "running"
 
 
-def test_crashes_before_the_node_restarted_do_not_count():
+def test_crashes_before_a_node_restart_do_not_count():
     steps = [PLAIN, *[crash()] * 5, {"stop": "a"}, {"start": "a"}, crash()]
     assert played(*steps)["queues"]["q"]["state"] == "running"
 
 
 @pytest.mark.parametrize("operation", [PLAIN, {"purge": "q"}, {"get": {"queue": "q", "count": 1}}])
-def test_a_queue_that_crashed_for_good_answers_404(operation):
+def test_operations_on_a_queue_that_crashed_too_often_fail_with_404(operation):
     found = played(PLAIN, *[crash()] * 6, operation)
     text = "NOT_FOUND - queue 'q' in vhost '/' has crashed and failed to restart"
     assert found["errors"] == [{"step": 7, "code": 404, "text": text}]
 
 
-def test_a_queue_that_crashed_for_good_can_be_deleted_whatever_is_in_it():
+def test_queue_that_crashed_too_often_can_be_deleted_even_if_not_empty():
     found = played(PLAIN, publish(1), *[crash()] * 6, {"delete": {"queue": "q", "if_empty": True}})
     assert (found["queues"], found["errors"]) == ({}, [])
 
 
-def test_a_consumer_of_a_queue_that_crashed_for_good_is_cancelled():
+def test_consumer_of_a_queue_that_crashed_too_often_is_cancelled():
     reader = {"consume": {"consumer": "r", "queue": "q", "node": "b"}}
     steps = [*mirrored("exactly", **{"ha-params": 1}), reader, *[crash()] * 6]
     assert played(*steps)["consumers"]["r"]["state"] == "cancelled"
 
 
-def test_a_transient_queue_outlives_a_crash_and_a_final_one_until_its_node_goes():
+def test_transient_queue_survives_crashes_until_its_node_goes_down():
     transient = {"declare": {"queue": "q", "node": "a", "durable": False}}
     steps = [transient, publish(2), *[crash()] * 6]
     assert played(*steps)["queues"]["q"]["ids"] == []
@@ -101,7 +101,7 @@ def test_a_transient_queue_outlives_a_crash_and_a_final_one_until_its_node_goes(
     assert played(*steps, {"kill": "a"})["queues"] == {}
 
 
-def test_a_message_of_two_queues_is_nacked_though_one_of_them_has_it():
+def test_message_to_two_queues_is_nacked_if_a_mirror_of_one_crashes():
     # The mirror's answer is due two latencies and a disk write after the master has the message.
     both = {"publish": {"queues": ["q", "r"], "count": 1, "node": "a"}, "at": 1}
     steps = [*mirrored("all"), {"declare": {"queue": "r", "node": "a"}}, both, crash("b") | {"at": 1.0002}]
@@ -110,16 +110,16 @@ def test_a_message_of_two_queues_is_nacked_though_one_of_them_has_it():
     assert found["queues"]["q"]["ids"] == found["queues"]["r"]["ids"] == [[1, 1]]
 
 
-def test_the_end_of_a_transaction_that_waited_for_it():
+def test_crash_of_a_mirror_fails_a_waiting_transaction():
     found = played(*mirrored("all"), publish(2, node="a", mode="tx") | {"at": 1}, crash("b") | {"at": 1.0002})
     assert [(error["step"], error["code"]) for error in found["errors"]] == [(2, 406)]
 
 
-def test_a_process_that_is_not_there_cannot_crash():
+def test_crash_of_a_missing_process_is_refused():
     found = played(PLAIN, crash("b"), crash() | {"at": 1}, crash() | {"at": 1})
     assert [error["step"] for error in found["errors"]] == [1, 3]
 
 
-def test_the_key_of_a_state_tells_how_near_the_last_crash_is():
+def test_search_key_includes_the_number_of_recent_crashes():
     once, twice = run_of(PLAIN, crash()), run_of(PLAIN, crash(), crash())
     assert key(once.moment().state, once.settings) != key(twice.moment().state, twice.settings)

@@ -1,4 +1,4 @@
-"""From when on a classic queue remembers of its deliveries only how far they have come."""
+"""Since 3.10 the index of a classic queue keeps only the highest delivered number."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ KILLED = "  - kill: b\n  - start: b\n"
 
 
 @pytest.mark.parametrize(("version", "redelivered"), [("3.8", [[3, 3]]), ("3.10", []), ("3.13", []), ("4.0", [])])
-def test_what_lies_behind_a_dropped_message_is_not_called_redelivered_from_3_10_on(version: str, redelivered: list):
+def test_messages_after_a_dropped_one_are_not_redelivered_since_3_10(version: str, redelivered: list):
     run = Run.of(load((STORY % version).encode()))
     assert outcome(run)["queues"]["q"]["redelivered"] == redelivered
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.10"])
-def test_after_a_kill_all_that_is_left_counts_as_delivered_and_deliveries_are_remembered_again(version: str):
+def test_all_remaining_messages_count_as_delivered_after_a_kill(version: str):
     run = Run.of(load((STORY % version + KILLED).encode()))
     assert outcome(run)["queues"]["q"]["redelivered"] == [[3, 4]]

@@ -1,4 +1,4 @@
-"""A quorum queue's consumers: what they may ask for, who is served next, and what they keep."""
+"""Consumers of a quorum queue: prefetch, priority, order of deliveries, cancel and resubscribe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hawb.engine.core.runs import EMPTY, Runs
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_who_asks_for_no_prefetch_gets_2000(version: str):
+def test_default_prefetch_is_2000(version: str):
     bench = Bench(version)
     bench.consume("c")
     bench.publish(2500)
@@ -21,7 +21,7 @@ def test_who_asks_for_no_prefetch_gets_2000(version: str):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_automatic_acknowledgement_is_the_channels_and_its_prefetch_counts(version: str):
+def test_channel_settles_automatic_acknowledgements_within_the_prefetch(version: str):
     bench = Bench(version)
     bench.consume("c", prefetch=2, node=1, automatic=True)
     bench.publish(5)
@@ -35,7 +35,7 @@ def test_automatic_acknowledgement_is_the_channels_and_its_prefetch_counts(versi
     assert bench.held("c") == ((3, 4),)
 
 
-def test_in_4_3_a_global_prefetch_is_the_consumers():
+def test_4_3_applies_global_prefetch_per_consumer():
     bench = Bench("4.3")
     bench.publish(3)
     bench.consume("c", prefetch=1, global_prefetch=True)
@@ -45,7 +45,7 @@ def test_in_4_3_a_global_prefetch_is_the_consumers():
 
 
 @pytest.mark.parametrize("version", [version for version in VERSIONS if version != "4.3"])
-def test_a_global_prefetch_is_refused_unless_it_is_none(version: str):
+def test_global_prefetch_is_refused_unless_0(version: str):
     bench = Bench(version)
     bench.consume("c", prefetch=1, global_prefetch=True)
     [refusal] = bench.turn.refusals
@@ -57,7 +57,7 @@ def test_a_global_prefetch_is_refused_unless_it_is_none(version: str):
 
 
 @pytest.mark.parametrize(("version", "codes"), [("3.8", []), ("3.10", [406]), ("3.13", [406]), ("4.0", [])])
-def test_who_asks_to_be_told_of_a_failover_is_refused_while_classic_queues_take_it(version: str, codes: list[int]):
+def test_cancel_on_ha_failover_is_refused_by_3_10_and_3_13(version: str, codes: list[int]):
     bench = Bench(version)
     bench.consume("c", cancel_on_ha_failover=True)
     assert bench.codes == codes
@@ -65,7 +65,7 @@ def test_who_asks_to_be_told_of_a_failover_is_refused_while_classic_queues_take_
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_nobody_consumes_exclusively(version: str):
+def test_exclusive_flag_of_a_consumer_is_ignored(version: str):
     bench = Bench(version)
     bench.consume("one", exclusive=True)
     bench.consume("other", exclusive=True)
@@ -74,7 +74,7 @@ def test_nobody_consumes_exclusively(version: str):
 
 
 @pytest.mark.parametrize("version, taken", [("3.8", [2, 2]), ("3.10", [0, 4]), ("3.13", [0, 4]), ("4.0", [0, 4])])
-def test_priorities_of_consumers_count_since_3_8_10(version: str, taken: list[int]):
+def test_consumer_priorities_apply_since_3_8_10(version: str, taken: list[int]):
     bench = Bench(version)
     bench.consume("low", prefetch=9)
     bench.consume("high", prefetch=9, priority=1)
@@ -83,7 +83,7 @@ def test_priorities_of_consumers_count_since_3_8_10(version: str, taken: list[in
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_one_that_used_its_last_credit_comes_back_behind_the_others(version: str):
+def test_consumer_that_used_its_last_credit_moves_to_the_end_of_the_turn(version: str):
     bench = Bench(version)
     bench.consume("one", prefetch=1)
     bench.consume("two", prefetch=3)
@@ -95,7 +95,7 @@ def test_one_that_used_its_last_credit_comes_back_behind_the_others(version: str
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_cancelled_consumer_keeps_what_it_holds(version: str):
+def test_cancelled_consumer_keeps_its_unacknowledged_messages(version: str):
     bench = Bench(version)
     bench.publish(3)
     bench.consume("c", prefetch=2)
@@ -108,7 +108,7 @@ def test_a_cancelled_consumer_keeps_what_it_holds(version: str):
 
 
 @pytest.mark.parametrize("version, held", [("3.8", ((1, 2),)), ("3.10", ((1, 3),)), ("4.0", ((1, 3),))])
-def test_one_that_subscribes_anew_is_served_again_but_for_3_8(version: str, held: Runs):
+def test_resubscribed_consumer_is_served_again_except_in_3_8(version: str, held: Runs):
     bench = Bench(version)
     bench.publish(5)
     bench.consume("c", prefetch=2)

@@ -1,4 +1,4 @@
-"""A quorum queue's dead letters, at least once: they stay until they are confirmed, and are sent again."""
+"""At-least-once dead lettering of a quorum queue: messages stay until confirmed, and are resent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT_LEAST_ONCE = {
 
 
 @pytest.mark.parametrize("version", SINCE_3_10)
-def test_a_dead_letter_stays_until_its_target_has_confirmed_it(version: str):
+def test_dead_letter_stays_until_the_target_confirms(version: str):
     bench = Bench(version, **AT_LEAST_ONCE)
     bench.add("dead", "classic")
     bench.publish(3)
@@ -33,7 +33,7 @@ def test_a_dead_letter_stays_until_its_target_has_confirmed_it(version: str):
     assert bench.removed("dead_lettered") == ((1, 2),)
 
 
-def test_dead_letters_that_wait_count_for_the_length():
+def test_waiting_dead_letters_count_towards_the_length():
     bench = Bench(max_length=2, **AT_LEAST_ONCE)
     channel = ("default", 0, "confirm")
     limits.register(bench.turn, "q", channel)
@@ -44,7 +44,7 @@ def test_dead_letters_that_wait_count_for_the_length():
     assert limits.rejects(bench.turn, bench.queue, channel)
 
 
-def test_without_a_target_they_are_tried_again_after_three_minutes():
+def test_dead_letters_without_a_target_are_retried_after_three_minutes():
     bench = Bench(**AT_LEAST_ONCE)
     bench.publish(1)
     bench.get(1, holder="h")
@@ -58,7 +58,7 @@ def test_without_a_target_they_are_tried_again_after_three_minutes():
     assert letter.queue == "dead" and bench.removed("dead_lettered") == ((1, 1),)
 
 
-def test_a_new_leader_sends_again_what_is_not_confirmed():
+def test_new_leader_resends_unconfirmed_dead_letters():
     bench = Bench(**AT_LEAST_ONCE)
     bench.add("dead", "classic")
     bench.publish(1)
@@ -74,7 +74,7 @@ def test_a_new_leader_sends_again_what_is_not_confirmed():
     assert bench.removed("dead_lettered") == ((1, 1),)
 
 
-def test_what_is_dropped_for_its_length_never_waits_and_another_strategy_gives_up_what_does():
+def test_change_to_at_most_once_drops_waiting_dead_letters():
     bench = Bench(**AT_LEAST_ONCE)
     bench.publish(1)
     bench.get(1, holder="h")
@@ -84,7 +84,7 @@ def test_what_is_dropped_for_its_length_never_waits_and_another_strategy_gives_u
 
 
 @pytest.mark.parametrize("version, left", [("4.0", ((1, 2),)), ("4.3", ((2, 2),))])
-def test_a_purge_takes_dead_letters_that_wait_in_4_3(version: str, left: tuple):
+def test_purge_removes_waiting_dead_letters_in_4_3(version: str, left: tuple):
     bench = Bench(version, **AT_LEAST_ONCE)
     bench.publish(3)
     bench.get(2, holder="h")

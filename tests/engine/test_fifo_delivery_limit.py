@@ -1,4 +1,4 @@
-"""How often a quorum queue's messages were given back, and what becomes of them when that is too often."""
+"""Delivery limit of quorum queues: what counts, and what happens to a message beyond it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hawb.engine.quorum import fifo
     ("how", "version"),
     [(how, version) for how in ("nack", "close") for version in VERSIONS if (how, version) != ("nack", "4.3")],
 )
-def test_a_message_is_given_up_when_it_was_given_back_more_often_than_the_limit(how: str, version: str):
+def test_message_is_dropped_beyond_the_delivery_limit(how: str, version: str):
     bench = Bench(version, delivery_limit=2)
     bench.publish(2)
     for _ in range(2):
@@ -33,7 +33,7 @@ def test_a_message_is_given_up_when_it_was_given_back_more_often_than_the_limit(
     assert bench.queue.fifo.counts == ()
 
 
-def test_in_4_3_what_a_client_gives_back_does_not_count():
+def test_4_3_does_not_count_requeues_by_the_client():
     bench = Bench("4.3", delivery_limit=0)
     bench.publish(1)
     for _ in range(3):
@@ -45,7 +45,7 @@ def test_in_4_3_what_a_client_gives_back_does_not_count():
     assert bench.removed("dropped") == ((1, 1),)
 
 
-def test_a_limit_of_0_is_reached_with_the_first_return():
+def test_delivery_limit_0_drops_at_the_first_return():
     bench = Bench(delivery_limit=0)
     bench.publish(1)
     bench.get(1, holder="h")
@@ -54,7 +54,7 @@ def test_a_limit_of_0_is_reached_with_the_first_return():
 
 
 @pytest.mark.parametrize("version, times", [("3.8", 30), ("3.10", 30), ("3.13", 30), ("4.0", 20), ("4.3", 20)])
-def test_since_4_0_there_is_a_limit_by_itself(version: str, times: int):
+def test_default_delivery_limit_is_20_since_4_0(version: str, times: int):
     bench = Bench(version)
     bench.publish(1)
     for _ in range(30):
@@ -65,7 +65,7 @@ def test_since_4_0_there_is_a_limit_by_itself(version: str, times: int):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_was_given_back_is_redelivered(version: str):
+def test_requeued_message_is_flagged_redelivered(version: str):
     bench = Bench(version)
     bench.publish(3)
     bench.get(1, holder="h")
@@ -73,7 +73,7 @@ def test_what_was_given_back_is_redelivered(version: str):
     assert bench.queue.redelivered == ((1, 1),)
 
 
-def test_what_is_given_up_for_its_returns_goes_to_the_dead_letter_exchange():
+def test_message_beyond_the_delivery_limit_is_dead_lettered():
     bench = Bench(delivery_limit=0, dead_letter_exchange="", dead_letter_routing_key="dead")
     bench.add("dead", "classic")
     bench.publish(1)
@@ -87,7 +87,7 @@ def test_what_is_given_up_for_its_returns_goes_to_the_dead_letter_exchange():
 
 
 @pytest.mark.parametrize("version, then", [("3.8", 2), ("3.10", 2), ("3.13", 1), ("4.0", 1)])
-def test_old_releases_give_a_credit_too_many_for_a_message_that_is_given_up(version: str, then: int):
+def test_3_8_and_3_10_return_an_extra_credit_for_a_dropped_message(version: str, then: int):
     bench = Bench(version, delivery_limit=0)
     bench.consume("c", prefetch=1)
     bench.publish(5)
@@ -96,7 +96,7 @@ def test_old_releases_give_a_credit_too_many_for_a_message_that_is_given_up(vers
 
 
 @given(st.lists(st.sets(st.integers(1, 9), min_size=1), max_size=6))
-def test_counts_say_how_often_each_message_was_given_back(given_back):
+def test_counts_of_returns_per_message(given_back):
     counts = ()
     for some in given_back:
         counts = fifo.counted(counts, runs.normal((one, one) for one in some))

@@ -1,4 +1,4 @@
-"""How long a quorum queue's messages live, and how long the queue itself does."""
+"""Expiry of the messages of a quorum queue, and of the queue itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_messages_expire_at_the_head(version: str):
     assert bench.removed("expired") == ((1, 2),)
 
 
-def test_an_expired_message_behind_one_that_lives_waits():
+def test_expired_message_behind_a_live_one_stays():
     bench = Bench()
     bench.publish(1)
     bench.keep_to(message_ttl=10)
@@ -33,7 +33,7 @@ def test_an_expired_message_behind_one_that_lives_waits():
     assert bench.removed("expired") == ((2, 2),)
 
 
-def test_in_4_3_returned_messages_and_those_of_each_priority_have_heads_of_their_own():
+def test_4_3_expires_at_the_head_of_returns_and_of_each_priority():
     bench = Bench("4.3")
     bench.publish(1, priority=9)
     bench.keep_to(message_ttl=10)
@@ -51,7 +51,7 @@ def test_in_4_3_returned_messages_and_those_of_each_priority_have_heads_of_their
     assert bench.removed("expired") == ((2, 2), (5, 6)) and bench.order == ((1, 1), (3, 4))
 
 
-def test_in_4_3_the_timer_is_set_for_the_first_head_to_expire():
+def test_4_3_sets_the_timer_for_the_first_head_to_expire():
     bench = Bench("4.3", message_ttl=20)
     bench.publish(1, priority=9)
     bench.keep_to(message_ttl=10)
@@ -59,7 +59,7 @@ def test_in_4_3_the_timer_is_set_for_the_first_head_to_expire():
     assert [due_us for due_us, _ in bench.turn.planned("q", MessagesExpire)] == [10_000]
 
 
-def test_a_message_that_was_given_back_expires_when_it_would_have():
+def test_requeued_message_keeps_its_expiry_time():
     bench = Bench(message_ttl=10)
     bench.publish(2)
     bench.get(1, holder="h")
@@ -70,7 +70,7 @@ def test_a_message_that_was_given_back_expires_when_it_would_have():
     assert bench.removed("expired") == ((1, 2),)
 
 
-def test_with_no_time_a_message_has_a_millisecond():
+def test_ttl_0_is_one_millisecond():
     bench = Bench(message_ttl=0)
     bench.publish(1)
     assert bench.order == ((1, 1),)
@@ -80,12 +80,12 @@ def test_with_no_time_a_message_has_a_millisecond():
 
 
 def expiries(bench: Bench, us: int) -> list[int]:
-    """When the leader is to look whether the queue has expired, from now on."""
+    """Return the times within `us` at which the leader checks whether the queue has expired."""
     due = [(time_us, event) for time_us, *_, event in bench.turn.agenda if isinstance(event, QueueExpires)]
     return [time_us for time_us, _ in due if time_us <= bench.turn.now_us + us]
 
 
-def test_a_queue_expires_at_the_first_tick_after_its_time():
+def test_queue_expires_at_the_first_tick_after_its_time():
     bench = Bench(expires=7_000)
     expiry.used(bench.turn, "q")
     assert expiries(bench, 100_000_000) == [10_000_000]
@@ -95,7 +95,7 @@ def test_a_queue_expires_at_the_first_tick_after_its_time():
     assert expiry.has_expired(bench.turn, bench.queue)
 
 
-def test_a_time_that_ends_with_a_tick_lasts_until_the_next():
+def test_expiry_that_ends_at_a_tick_waits_for_the_next_tick():
     bench = Bench(expires=5_000)
     expiry.used(bench.turn, "q")
     assert expiries(bench, 100_000_000) == [10_000_000]
@@ -103,7 +103,7 @@ def test_a_time_that_ends_with_a_tick_lasts_until_the_next():
     assert not expiry.has_expired(bench.turn, bench.queue)
 
 
-def test_ticks_count_from_the_leaders_election():
+def test_ticks_count_from_the_election_of_the_leader():
     bench = Bench(expires=7_000)
     bench.pass_time(3_000_000)
     bench.turn.change_queue("q", master=1)
@@ -112,7 +112,7 @@ def test_ticks_count_from_the_leaders_election():
 
 
 @pytest.mark.parametrize(("version", "ticks"), [("4.0", 15_000_000), ("4.3", 10_000_000)])
-def test_in_4_3_a_new_leader_finds_at_once_that_a_queues_time_is_over(version: str, ticks: int):
+def test_4_3_leader_checks_the_expiry_when_elected(version: str, ticks: int):
     bench = Bench(version, expires=7_000)
     bench.pass_time(10_000_000)
     bench.turn.change_queue("q", master=1)
@@ -120,7 +120,7 @@ def test_in_4_3_a_new_leader_finds_at_once_that_a_queues_time_is_over(version: s
     assert expiries(bench, 100_000_000) == [ticks]
 
 
-def test_in_4_3_a_queue_whose_time_is_not_over_waits_for_a_tick():
+def test_4_3_queue_that_has_not_expired_waits_for_a_tick():
     bench = Bench("4.3", expires=7_000)
     bench.pass_time(7_000_000)
     bench.turn.change_queue("q", master=1)
@@ -128,7 +128,7 @@ def test_in_4_3_a_queue_whose_time_is_not_over_waits_for_a_tick():
     assert expiries(bench, 100_000_000) == [12_000_000]
 
 
-def test_get_and_lost_consumers_use_a_queue_and_declaring_does_not():
+def test_get_and_lost_consumers_restart_the_expiry_and_declare_does_not():
     bench = Bench(expires=7_000)
     bench.pass_time(1_000_000)
     expiry.touch(bench.turn, "q")
@@ -142,7 +142,7 @@ def test_get_and_lost_consumers_use_a_queue_and_declaring_does_not():
     assert bench.queue.fifo.used_us == 2_000_000
 
 
-def test_a_queue_lives_while_somebody_holds_messages_but_not_for_consumers_out_of_reach():
+def test_unacknowledged_messages_prevent_expiry_unless_the_consumer_is_unreachable():
     bench = Bench(expires=1_000)
     bench.publish(1)
     bench.consume("c", node=3)

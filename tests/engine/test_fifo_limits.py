@@ -1,4 +1,4 @@
-"""How long a quorum queue may be: what is dropped, and who is told to publish nothing more."""
+"""Length limits of a quorum queue: dropped messages and rejected publishes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hawb.engine.queues import limits
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_is_ready_counts_once_consumers_were_served_and_the_head_goes(version: str):
+def test_max_length_drops_the_head_of_ready_messages_after_delivery(version: str):
     bench = Bench(version, max_length=3)
     bench.consume("c", prefetch=2)
     bench.publish(6)
@@ -19,7 +19,7 @@ def test_what_is_ready_counts_once_consumers_were_served_and_the_head_goes(versi
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_was_returned_is_dropped_first(version: str):
+def test_returned_messages_are_dropped_first(version: str):
     bench = Bench(version, max_length=2)
     bench.publish(2)
     bench.get(2, holder="h")
@@ -28,14 +28,14 @@ def test_what_was_returned_is_dropped_first(version: str):
     assert bench.removed("dropped") == ((1, 2),) and bench.order == ((3, 4),)
 
 
-def test_bytes_are_those_of_bodies():
+def test_max_length_bytes_counts_message_bodies():
     bench = Bench(max_length_bytes=10)
     bench.publish(3, size_bytes=4)
     assert bench.order == ((2, 3),)
 
 
 @pytest.mark.parametrize("version", SINCE_3_10)
-def test_reject_publish_takes_one_more_and_goes_on_at_80_percent(version: str):
+def test_reject_publish_accepts_one_over_the_limit_and_resumes_at_80_percent(version: str):
     bench = Bench(version, max_length=5, overflow="reject-publish")
     channel = ("default", 1, "confirm")
     assert not limits.register(bench.turn, "q", channel)
@@ -55,7 +55,7 @@ def test_reject_publish_takes_one_more_and_goes_on_at_80_percent(version: str):
     assert runs.size(bench.order) == 4 and not limits.rejects(bench.turn, bench.queue, channel)
 
 
-def test_the_soft_limit_is_truncated():
+def test_limit_at_which_publishing_resumes_is_rounded_down():
     bench = Bench(max_length=1, overflow="reject-publish")
     channel = ("default", 0, "confirm")
     limits.register(bench.turn, "q", channel)
@@ -67,7 +67,7 @@ def test_the_soft_limit_is_truncated():
     assert not limits.rejects(bench.turn, bench.queue, channel)
 
 
-def test_a_channel_that_comes_is_told_to_reject_only_while_the_queue_is_too_long():
+def test_new_channel_rejects_only_while_the_queue_is_over_the_limit():
     bench = Bench(max_length=5, overflow="reject-publish")
     bench.publish(6)
     assert limits.register(bench.turn, "q", ("late", 0, "confirm"))
@@ -80,7 +80,7 @@ def test_a_channel_that_comes_is_told_to_reject_only_while_the_queue_is_too_long
 
 
 @pytest.mark.parametrize("version, rejects", [("3.10", True), ("3.13", True), ("4.0", False)])
-def test_only_4_0_tells_channels_that_there_is_no_limit_any_more(version: str, rejects: bool):
+def test_channels_stop_rejecting_when_the_limit_is_removed_since_4_0(version: str, rejects: bool):
     bench = Bench(version, max_length=0, overflow="reject-publish")
     channel = ("default", 0, "confirm")
     limits.register(bench.turn, "q", channel)
@@ -89,13 +89,13 @@ def test_only_4_0_tells_channels_that_there_is_no_limit_any_more(version: str, r
     assert limits.rejects(bench.turn, bench.queue, channel) is rejects
 
 
-def test_memory_limits_change_nothing():
+def test_in_memory_limits_drop_nothing():
     bench = Bench("3.8", max_in_memory_length=1, max_in_memory_bytes=1)
     bench.publish(5)
     assert bench.order == ((1, 5),)
 
 
-def test_a_new_limit_takes_effect_with_its_command():
+def test_new_limit_applies_when_its_command_is_applied():
     bench = Bench()
     bench.publish(5)
     bench.keep_to(max_length=2)

@@ -1,4 +1,4 @@
-"""A quorum queue's consumers on nodes that are out of reach, and deliveries whose sender dies."""
+"""Consumers of a quorum queue on unreachable nodes, and deliveries of a leader that dies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNTIL_4_0 = VERSIONS[:-1]
 
 
 @pytest.mark.parametrize("version", UNTIL_4_0)
-def test_what_consumers_out_of_reach_hold_is_returned_at_once_and_their_answers_come_too_late(version: str):
+def test_messages_of_unreachable_consumers_are_returned_and_late_acks_ignored(version: str):
     bench = Bench(version)
     bench.publish(4)
     bench.consume("far", prefetch=2, node=3)
@@ -34,7 +34,7 @@ def test_what_consumers_out_of_reach_hold_is_returned_at_once_and_their_answers_
 
 
 @pytest.mark.parametrize("version", UNTIL_4_0)
-def test_a_late_answer_for_a_message_that_is_there_again_does_not_settle_it(version: str):
+def test_late_ack_does_not_settle_a_redelivered_message(version: str):
     bench = Bench(version)
     bench.publish(1)
     bench.consume("far", prefetch=1, node=3)
@@ -50,7 +50,7 @@ def test_a_late_answer_for_a_message_that_is_there_again_does_not_settle_it(vers
 
 
 @pytest.mark.parametrize("version", UNTIL_4_0)
-def test_a_cancelled_consumer_out_of_reach_keeps_what_it_holds(version: str):
+def test_unreachable_cancelled_consumer_keeps_its_messages(version: str):
     bench = Bench(version)
     bench.publish(2)
     bench.consume("far", prefetch=1, node=3)
@@ -60,7 +60,7 @@ def test_a_cancelled_consumer_out_of_reach_keeps_what_it_holds(version: str):
 
 
 @pytest.mark.parametrize("version", UNTIL_4_0)
-def test_a_holder_out_of_reach_loses_what_it_holds(version: str):
+def test_messages_of_an_unreachable_basic_get_are_returned(version: str):
     bench = Bench(version)
     bench.publish(2)
     bench.get(1, holder="h")
@@ -69,7 +69,7 @@ def test_a_holder_out_of_reach_loses_what_it_holds(version: str):
 
 
 @pytest.mark.parametrize("version", UNTIL_4_0)
-def test_an_active_consumer_out_of_reach_waits_behind_the_others(version: str):
+def test_unreachable_active_consumer_moves_behind_the_others(version: str):
     bench = Bench(version, **SINGLE)
     bench.publish(2)
     bench.consume("far", prefetch=1, node=3)
@@ -82,19 +82,19 @@ def test_an_active_consumer_out_of_reach_waits_behind_the_others(version: str):
     assert bench.queue.active_consumer == "far"
 
 
-@pytest.mark.parametrize("version, heir", [("3.8", "c"), ("3.10", "c"), ("3.13", "c"), ("4.0", "far")])
-def test_one_that_was_out_of_reach_is_last_in_turn_but_in_4_0_has_its_old_place(version: str, heir: str):
+@pytest.mark.parametrize("version, next_active", [("3.8", "c"), ("3.10", "c"), ("3.13", "c"), ("4.0", "far")])
+def test_consumer_reachable_again_is_last_in_turn_except_in_4_0(version: str, next_active: str):
     bench = Bench(version, **SINGLE)
     for name, node in (("far", 3), ("b", 0), ("c", 0)):
         bench.consume(name, node=node)
     out_of_reach.suspect(bench.turn, "q", 3)
     out_of_reach.unsuspect(bench.turn, "q", 3)
     bench.close("b")
-    assert bench.queue.active_consumer == heir
+    assert bench.queue.active_consumer == next_active
 
 
 @pytest.mark.parametrize("version", UNTIL_4_0)
-def test_none_that_is_out_of_reach_becomes_active(version: str):
+def test_unreachable_consumer_does_not_become_active(version: str):
     bench = Bench(version, **SINGLE)
     for name, node in (("far", 3), ("farther", 3), ("near", 0)):
         bench.consume(name, node=node)
@@ -102,7 +102,7 @@ def test_none_that_is_out_of_reach_becomes_active(version: str):
     assert bench.queue.active_consumer == "near"
 
 
-def test_other_nodes_consumers_notice_nothing_of_one_that_is_lost():
+def test_consumers_on_other_nodes_are_unaffected():
     bench = Bench()
     bench.publish(2)
     bench.consume("near", prefetch=1)
@@ -121,7 +121,7 @@ def kill_leader(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("automatic", [False, True])
-def test_what_a_dead_leader_sent_comes_from_the_member_on_the_consumers_node(automatic: bool):
+def test_member_on_the_consumers_node_resends_deliveries_of_a_dead_leader(automatic: bool):
     bench = Bench()
     bench.consume("c", prefetch=2, node=2, automatic=automatic)
     bench.publish(3)
@@ -134,7 +134,7 @@ def test_what_a_dead_leader_sent_comes_from_the_member_on_the_consumers_node(aut
     assert bench.queue.fifo.missing == () and bench.turn.account("q").lost == EMPTY
 
 
-def test_to_a_consumer_without_a_member_at_hand_it_comes_with_the_next_delivery():
+def test_consumer_without_a_local_member_gets_lost_deliveries_with_the_next_one():
     bench = Bench()
     bench.consume("c", prefetch=3, node=3)
     bench.publish(2)
@@ -148,7 +148,7 @@ def test_to_a_consumer_without_a_member_at_hand_it_comes_with_the_next_delivery(
     assert bench.removed("acknowledged") == ((1, 3),)
 
 
-def test_a_channel_that_is_gone_gets_nothing_though_the_queue_still_sends():
+def test_closed_channel_receives_nothing():
     bench = Bench()
     bench.consume("c", node=1)
     bench.turn.change_consumer("c", state="closed")
@@ -159,7 +159,7 @@ def test_a_channel_that_is_gone_gets_nothing_though_the_queue_still_sends():
     assert bench.order == ((1, 1),)
 
 
-def test_a_lost_delivery_that_was_returned_is_forgotten():
+def test_returned_delivery_is_not_resent():
     bench = Bench()
     bench.publish(1)
     bench.consume("c", node=1)
@@ -169,7 +169,7 @@ def test_a_lost_delivery_that_was_returned_is_forgotten():
     assert bench.turn.consumers["c"].stale == EMPTY
 
 
-def test_a_new_leader_changes_nothing_for_consumers():
+def test_new_leader_keeps_consumers_unchanged():
     bench = Bench()
     bench.publish(2)
     bench.consume("c", prefetch=1, node=3)

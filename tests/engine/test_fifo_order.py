@@ -1,4 +1,4 @@
-"""In which order a quorum queue's messages are served: what was given back, what is urgent, and what is gone."""
+"""Order of deliveries of a quorum queue: requeued, returned and high-priority messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hawb.rules.profiles import PROFILES
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 
-def test_every_release_has_its_rules():
+def test_each_release_has_a_profile():
     assert RELEASES.keys() == PROFILES.keys() == QUORUM_PROFILES.keys()
 
 
@@ -25,7 +25,7 @@ def test_every_release_has_its_rules():
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("limit", [{}, {"delivery_limit": 5}])
-def test_what_a_client_gives_back_is_served_first_or_with_no_limit_since_3_10_last(version: str, limit: dict):
+def test_requeued_messages_come_first_or_last_without_a_delivery_limit(version: str, limit: dict):
     bench = Bench(version, **limit)
     bench.publish(6)
     bench.consume("c", prefetch=3)
@@ -35,7 +35,7 @@ def test_what_a_client_gives_back_is_served_first_or_with_no_limit_since_3_10_la
     assert bench.order == (((4, 6), (1, 2)) if at_the_end else ((1, 2), (4, 6)))
 
 
-def test_without_a_delivery_limit_4_0_requeues_at_the_end_too():
+def test_4_0_requeues_at_the_end_if_the_delivery_limit_is_disabled():
     bench = Bench("4.0", delivery_limit=-1)
     bench.publish(3)
     bench.get(1, holder="h")
@@ -44,7 +44,7 @@ def test_without_a_delivery_limit_4_0_requeues_at_the_end_too():
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_a_lost_consumer_held_is_served_first_in_the_order_in_which_it_had_it(version: str):
+def test_messages_of_a_lost_consumer_come_first_in_order_of_delivery(version: str):
     bench = Bench(version)
     bench.publish(4)
     bench.get(4, holder="first")
@@ -60,7 +60,7 @@ def test_what_a_lost_consumer_held_is_served_first_in_the_order_in_which_it_had_
     assert bench.order == ((3, 4), (1, 2), (5, 6))
 
 
-def test_what_is_requeued_stands_before_what_is_published_later():
+def test_requeued_message_stands_before_later_publishes():
     bench = Bench("3.10")
     bench.publish(3)
     bench.get(1, holder="h")
@@ -71,7 +71,7 @@ def test_what_is_requeued_stands_before_what_is_published_later():
     assert bench.order == ((3, 3), (1, 1), (4, 5), (2, 2))
 
 
-def test_what_is_requeued_stands_behind_all_that_was_requeued_before_though_those_are_gone_that_stood_between():
+def test_requeued_messages_keep_their_order_after_others_between_them_are_acked():
     bench = Bench("3.10")
     bench.publish(9)
     bench.get(5, holder="h")
@@ -83,7 +83,7 @@ def test_what_is_requeued_stands_behind_all_that_was_requeued_before_though_thos
     assert bench.queue.fifo.moved == ((9, ((1, 2),)),)
 
 
-def test_what_is_committed_after_a_higher_number_stands_behind_it():
+def test_messages_are_ordered_by_commit_not_by_number():
     bench = Bench()
     bench.enqueue(((4, 6),))
     bench.enqueue(((1, 3),))
@@ -92,7 +92,7 @@ def test_what_is_committed_after_a_higher_number_stands_behind_it():
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_was_returned_is_next_then_what_consumers_hold(version: str):
+def test_content_lists_returned_then_ready_and_unacknowledged_messages(version: str):
     bench = Bench(version)
     bench.enqueue(((4, 6),))
     bench.enqueue(((1, 3),))
@@ -102,7 +102,7 @@ def test_what_was_returned_is_next_then_what_consumers_hold(version: str):
     assert in_order(bench.queue, bench.queue.content) == ((4, 4), (1, 1), (5, 6), (2, 3))
 
 
-def test_what_is_not_committed_is_last_and_not_ready():
+def test_uncommitted_messages_are_last_and_not_ready():
     bench = Bench()
     bench.enqueue(((3, 4),))
     bench.turn.change_queue("q", pending=((1, 2),))
@@ -110,7 +110,7 @@ def test_what_is_not_committed_is_last_and_not_ready():
     assert ready(bench.queue) == ((3, 4),)
 
 
-def test_4_0_serves_two_urgent_messages_before_another_unless_the_next_urgent_one_is_older():
+def test_4_0_delivers_two_high_priority_messages_per_normal_one():
     bench = Bench("4.0")
     bench.publish(3, priority=4)
     bench.publish(5, priority=5)
@@ -121,7 +121,7 @@ def test_4_0_serves_two_urgent_messages_before_another_unless_the_next_urgent_on
     assert bench.order[0] == (4, 5)
 
 
-def test_4_3_serves_a_higher_priority_first_whatever_waits():
+def test_4_3_delivers_strictly_by_priority():
     bench = Bench("4.3", delivery_limit=-1)
     bench.publish(2)
     bench.publish(2, priority=0)
@@ -135,7 +135,7 @@ def test_4_3_serves_a_higher_priority_first_whatever_waits():
     assert bench.order == ((7, 12), (1, 2), (5, 6), (3, 4))
 
 
-def test_4_0_what_is_served_again_is_nobodys_turn():
+def test_4_0_redelivery_does_not_count_for_the_ratio_of_priorities():
     bench = Bench("4.0")
     bench.publish(3, priority=4)
     bench.publish(3, priority=5)
@@ -146,7 +146,7 @@ def test_4_0_what_is_served_again_is_nobodys_turn():
     assert bench.order == ((5, 5), (1, 1), (6, 6), (2, 3))
 
 
-def test_4_0_what_consumers_hold_is_next_whatever_its_level():
+def test_4_0_lists_unacknowledged_messages_first_whatever_their_priority():
     bench = Bench("4.0")
     bench.publish(3, priority=4)
     bench.publish(4, priority=5)
@@ -154,7 +154,7 @@ def test_4_0_what_consumers_hold_is_next_whatever_its_level():
     assert in_order(bench.queue, bench.queue.content) == ((1, 1), (4, 7), (2, 3))
 
 
-def test_4_0_an_urgent_message_that_was_requeued_is_urgent_no_more():
+def test_4_0_requeue_at_the_end_loses_the_high_priority():
     bench = Bench("4.0", delivery_limit=-1)
     bench.publish(1, priority=9)
     bench.publish(2)
@@ -163,7 +163,7 @@ def test_4_0_an_urgent_message_that_was_requeued_is_urgent_no_more():
     assert bench.order == ((2, 3), (1, 1))
 
 
-def test_4_0_an_urgent_message_that_is_older_takes_the_others_turn():
+def test_4_0_older_high_priority_messages_are_delivered_first():
     bench = Bench("4.0")
     bench.publish(4, priority=9)
     bench.publish(2)
@@ -171,7 +171,7 @@ def test_4_0_an_urgent_message_that_is_older_takes_the_others_turn():
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.10", "3.13"])
-def test_before_4_0_messages_are_all_the_same(version: str):
+def test_priorities_are_ignored_before_4_0(version: str):
     bench = Bench(version)
     bench.publish(2)
     bench.publish(2, priority=9)
@@ -182,7 +182,7 @@ def test_before_4_0_messages_are_all_the_same(version: str):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_purge_leaves_nothing_of_what_was_returned(version: str):
+def test_purge_removes_returned_messages(version: str):
     bench = Bench(version)
     bench.publish(4)
     bench.get(1, holder="lost")
@@ -195,7 +195,7 @@ def test_a_purge_leaves_nothing_of_what_was_returned(version: str):
 
 
 @given(st.permutations(range(1, 10)), st.sets(st.integers(1, 9)))
-def test_taking_messages_out_keeps_the_order_of_the_others(order, gone):
+def test_removing_messages_keeps_the_order_of_the_rest(order, gone):
     bench = Bench("3.8")
     bench.publish(9)
     for one in order:

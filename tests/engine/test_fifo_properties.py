@@ -1,4 +1,5 @@
-"""Whatever a quorum queue's clients do: each message is in one place, and who has room for one gets it."""
+"""Properties of a quorum queue under random operations: each message is in one place, and consumers with credit are
+served."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ OPERATIONS = st.one_of(
 
 
 def perform(bench: Bench, operation: tuple) -> None:
-    """Does one thing, as far as it makes sense."""
+    """Perform one operation if it is possible."""
     what, *given = operation
     known = bench.turn.consumers.get(given[0]) if given and isinstance(given[0], str) else None
     if what == "consume":
@@ -79,7 +80,7 @@ def perform(bench: Bench, operation: tuple) -> None:
 
 
 def check(bench: Bench) -> None:
-    """What always holds."""
+    """Check the invariants."""
     turn, queue = bench.turn, bench.queue
     known, waiting = queue.fifo, ready(queue)
     where = [queue.content, *dict(turn.account("q").removed).values()]
@@ -110,7 +111,7 @@ def check(bench: Bench) -> None:
 
 
 @given(st.sampled_from(VERSIONS), st.booleans(), LIMITS, st.lists(OPERATIONS, max_size=25))
-def test_messages_are_in_one_place_and_consumers_with_room_get_them(version, single, first, operations):
+def test_each_message_is_in_one_place_and_consumers_with_credit_are_served(version, single, first, operations):
     bench = Bench(version, **first, **(SINGLE if single else {}))
     bench.add("dead", "classic")
     ends_channel = mock.patch.object(requests, "channel_down", subscriptions.close)

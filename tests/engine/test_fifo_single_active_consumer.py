@@ -1,4 +1,4 @@
-"""A quorum queue that serves one consumer alone: who that is, who follows, and who takes over."""
+"""Single active consumer of a quorum queue: which consumer is active, and which is next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fifo_bench import SINGLE, VERSIONS, Bench
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_basic_get_is_refused_beside_a_single_active_consumer(version: str):
+def test_basic_get_is_refused_with_single_active_consumer(version: str):
     bench = Bench(version, **SINGLE)
     bench.publish(1)
     bench.get(1)
@@ -19,19 +19,19 @@ def test_basic_get_is_refused_beside_a_single_active_consumer(version: str):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("version, heir", [("3.8", "b"), ("3.10", "b"), ("3.13", "b"), ("4.0", "c")])
-def test_the_next_active_consumer_is_the_first_that_came_and_in_4_0_the_most_urgent(version: str, heir: str):
+@pytest.mark.parametrize("version, next_active", [("3.8", "b"), ("3.10", "b"), ("3.13", "b"), ("4.0", "c")])
+def test_next_active_consumer_is_the_oldest_and_in_4_0_the_highest_priority(version: str, next_active: str):
     bench = Bench(version, **SINGLE)
     bench.consume("a", prefetch=1, priority=9)
     bench.consume("b", prefetch=1)
     bench.consume("c", prefetch=1, priority=1)
     bench.publish(3)
     bench.cancel("a")
-    assert bench.queue.active_consumer == heir
-    assert bench.held("a") == ((1, 1),) and bench.held(heir) == ((2, 2),)
+    assert bench.queue.active_consumer == next_active
+    assert bench.held("a") == ((1, 1),) and bench.held(next_active) == ((2, 2),)
 
 
-def test_of_equally_urgent_ones_in_4_0_that_with_the_most_credit_follows():
+def test_4_0_picks_the_consumer_with_most_credit_at_equal_priority():
     bench = Bench("4.0", **SINGLE)
     for name, prefetch in (("a", 1), ("b", 1), ("c", 7), ("d", 7)):
         bench.consume(name, prefetch=prefetch)
@@ -40,7 +40,7 @@ def test_of_equally_urgent_ones_in_4_0_that_with_the_most_credit_follows():
 
 
 @pytest.mark.parametrize("version, active", [("3.8", "a"), ("3.13", "a"), ("4.0", "b")])
-def test_in_4_0_a_more_urgent_consumer_takes_over_at_once_from_one_that_holds_nothing(version: str, active: str):
+def test_4_0_higher_priority_takes_over_if_the_active_consumer_holds_nothing(version: str, active: str):
     bench = Bench(version, **SINGLE)
     bench.consume("a")
     bench.consume("b", priority=1)
@@ -48,7 +48,7 @@ def test_in_4_0_a_more_urgent_consumer_takes_over_at_once_from_one_that_holds_no
     assert bench.queue.active_consumer == active
 
 
-def test_in_4_0_a_consumer_settles_what_it_holds_before_it_steps_back():
+def test_4_0_active_consumer_settles_its_messages_before_it_is_replaced():
     bench = Bench("4.0", **SINGLE)
     bench.consume("a", prefetch=2)
     bench.publish(5)
@@ -62,7 +62,7 @@ def test_in_4_0_a_consumer_settles_what_it_holds_before_it_steps_back():
     assert bench.queue.active_consumer == "a" and bench.held("a") == ((5, 5),)
 
 
-def test_in_4_0_nobody_is_active_after_the_last_message_was_given_back_until_something_moves_the_queue():
+def test_4_0_no_consumer_is_active_after_the_last_requeue_until_the_next_command():
     bench = Bench("4.0", **SINGLE)
     bench.consume("a", prefetch=1)
     bench.publish(2)
@@ -74,7 +74,7 @@ def test_in_4_0_nobody_is_active_after_the_last_message_was_given_back_until_som
 
 
 @pytest.mark.parametrize("verdict", ["ack", "requeue", "reject"])
-def test_in_4_3_the_next_one_is_active_at_once_however_the_last_message_went(verdict: str):
+def test_4_3_next_consumer_is_active_at_once_after_the_last_settlement(verdict: str):
     bench = Bench("4.3", **SINGLE)
     bench.consume("a", prefetch=1)
     bench.publish(2)
@@ -84,7 +84,7 @@ def test_in_4_3_the_next_one_is_active_at_once_however_the_last_message_went(ver
 
 
 @pytest.mark.parametrize("version, active", [("3.8", None), ("3.10", "b")])
-def test_in_3_8_one_that_comes_while_a_cancelled_one_holds_messages_waits(version: str, active: str | None):
+def test_3_8_new_consumer_waits_while_a_cancelled_one_holds_messages(version: str, active: str | None):
     bench = Bench(version, **SINGLE)
     bench.publish(2)
     bench.consume("a", prefetch=1)

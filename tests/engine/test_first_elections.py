@@ -57,7 +57,7 @@ STORIES = {
 
 @pytest.mark.parametrize("name", STORIES)
 @pytest.mark.parametrize("release", ["3.8", "3.13", "4.3"])
-def test_a_repeated_election_leads_to_the_same_moment(name: str, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copied_first_election_gives_the_same_moment(name: str, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for timing, behind in (({}, BEHIND), ({"link_latency_s": 0.04}, [])):
         steps = [*STORIES[name], *behind]
         found = played(steps, release, timing=timing)
@@ -71,7 +71,7 @@ def test_a_repeated_election_leads_to_the_same_moment(name: str, release: str, m
 
 
 @pytest.mark.parametrize("kind", ["quorum", "stream"])
-def test_the_events_of_an_election_happen_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_election_is_simulated_once_for_many_queues(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     happened, step = Counter(), advance.step
     monkeypatch.setattr(advance, "step", lambda turn: happened.update([turn.step]) or step(turn))
     played(declared(*MANY, kind=kind), "4.3").moment()

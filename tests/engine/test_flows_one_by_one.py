@@ -1,4 +1,4 @@
-"""Clients with a rate: the same as if each message were published and answered for by itself."""
+"""A client with a rate has the same outcome as publishing and acknowledging each message by itself."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ END_S, CLOSED_S = Fraction("12.0371"), Fraction("9.0437")
 
 
 def publisher_singly(flow: dict, began_s: Fraction, until_s: Fraction) -> list[tuple[Fraction, dict]]:
-    """The publishes of a `publisher`, each with its time."""
+    """Return the single publishes of a `publisher`, each with its time."""
     fields = {key: flow[key] for key in ("queue", "node", "mode", "persistent")}
     tick, last = 1, int((until_s - began_s) * flow["rate"])
     return [(began_s + Fraction(k, flow["rate"]), {"publish": fields | {"count": 1}}) for k in range(tick, last + 1)]
 
 
 def answers_singly(flow: dict, began_s: Fraction) -> list[tuple[Fraction, dict]]:
-    """The consumer without its rate, and its acknowledgements, each with its time."""
+    """Return the consumer without its rate, and its single acknowledgements, each with its time."""
     rate = flow["rate"]
     lag_s = LATENCY_S if flow["node"] != "a" else 0
     bare = {key: value for key, value in flow.items() if key != "rate"}
@@ -54,7 +54,7 @@ def answers_singly(flow: dict, began_s: Fraction) -> list[tuple[Fraction, dict]]
 
 
 def played(given: dict, timed: list[tuple[Fraction, dict]]) -> Run:
-    """The scenario with these steps, in the order of their times."""
+    """Play the scenario with these steps in the order of their times."""
     run = Run.of(read_scenario(given))
     for time_s, step in sorted(timed, key=lambda pair: pair[0]):
         run.apply_plain({"wait": 0, "at": float(round(time_s, 6))})
@@ -65,7 +65,7 @@ def played(given: dict, timed: list[tuple[Fraction, dict]]) -> Run:
 
 
 def has_something(run: Run) -> bool:
-    """Whether the consumer has more than it has answered for in vain so far, because the queue reads nothing."""
+    """Return True if the consumer holds more messages than acks of it wait at the blocked queue."""
     state = run.moment_of(len(run.steps) - 1).state
     waiting = state.queues["q"].waiting if "q" in state.queues else ()
     answers = sum(isinstance(one.operation, Settle) for one in waiting)
@@ -75,7 +75,7 @@ def has_something(run: Run) -> bool:
 
 @st.composite
 def flows(draw) -> tuple[dict, list[dict], list[tuple[Fraction, dict]]]:
-    """A cluster, a publisher and a consumer with a rate, and what happens meanwhile."""
+    """Draw a cluster, a publisher and a consumer with a rate, and faults."""
     mode = draw(st.sampled_from([{"ha-mode": "all"}, {"ha-mode": "exactly", "ha-params": 2}, None]))
     if mode is not None:
         more = st.sampled_from([{}, {"ha-sync-mode": "automatic"}, {"ha-promote-on-failure": "when-synced"}])
@@ -127,7 +127,7 @@ def flows(draw) -> tuple[dict, list[dict], list[tuple[Fraction, dict]]]:
 
 
 def running_until(node: str, faults: list[tuple[Fraction, dict]]) -> Fraction:
-    """When a client at a node stops."""
+    """Return the time at which a client at the node stops."""
     ends = [time_s for time_s, step in faults if step.get("kill") == node or step.get("stop") == node]
     return min([*ends, CLOSED_S])
 
@@ -152,7 +152,7 @@ ANSWERED_TWICE = (
 @settings(max_examples=1_000 if LONG else 30, suppress_health_check=list(HealthCheck))
 @example(ANSWERED_TWICE)
 @given(flows())
-def test_a_flow_is_the_same_as_its_messages_one_by_one(program):
+def test_flow_has_the_outcome_of_its_single_messages(program):
     scenario, publisher, consumer, faults = program
     began_s, consumes_s = Fraction("1.000013"), Fraction("1.003171")
     flowing = [(began_s, {"publisher": publisher | {"name": "p"}}), (CLOSED_S, {"close": "p"})]
@@ -160,8 +160,8 @@ def test_a_flow_is_the_same_as_its_messages_one_by_one(program):
     if not scenario["steps"][0]["declare"]["arguments"]:
         flowing.append((consumes_s, {"consume": consumer}))
         singly += answers_singly(consumer, consumes_s)
-    # A client with a rate is not taken at its word: it has messages of masters that are gone in the order of their
-    # numbers, each once, and every master knows them by the same places.
+    # A client with a rate is simplified: it holds messages of former masters in the order of their numbers, each
+    # once, and every master gives them the same places.
     patches = (
         mock.patch.object(randomness, "draw", lambda *_: 0),
         mock.patch.object(places, "outdated", lambda one, *_: {"stale": normal(one.stale + one.in_sequence)}),

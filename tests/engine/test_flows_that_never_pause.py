@@ -1,4 +1,4 @@
-"""Steady clients that leave no pause between their messages."""
+"""Steady clients whose messages are always in flight."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROUND = {"x-queue-type": "quorum", "x-max-length": 1, "x-dead-letter-exchange": 
 """Both queues give what they drop to the second, which drops it in turn."""
 
 
-def test_a_step_ends_though_messages_are_always_under_way() -> None:
+def test_step_ends_though_messages_are_always_in_flight() -> None:
     cluster = Cluster("a", "b", "c", version="3.10")
     with watched():  # which counts events, and does not wait for ever
         cluster.declare("q1", node="a", arguments=ROUND).declare("q2", node="b", arguments=ROUND)
@@ -31,8 +31,8 @@ HEALED = """
 """
 
 
-def test_a_step_that_ends_while_messages_are_under_way_leaves_what_follows_to_the_next() -> None:
-    """What is due much later, as autoheal here, is not begun and left half done."""
+def test_step_that_ends_with_messages_in_flight_does_not_start_autoheal() -> None:
+    """Events that are due much later, such as autoheal, belong to the next step."""
     run = run_of("none", HEALED, nodes=["a", "b"], version="3.8", cluster_partition_handling="autoheal")
     assert "autoheal_started" not in {entry.event for entry in run.moment().trace()}
     run.apply_plain({"wait": 20})

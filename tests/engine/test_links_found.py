@@ -1,5 +1,5 @@
-"""Faults around cut links and lost power that the property tests found, or that were made to try them: each as its
-shortest story and what should come of it."""
+"""Bugs around cut links and lost power that property tests found, or that were injected to try them: the shortest
+story of each and the expected outcome."""
 
 from __future__ import annotations
 
@@ -165,12 +165,12 @@ WATCHED = [
 
 
 @pytest.mark.parametrize(("policy", "steps", "expect"), FOUND)
-def test_found_once(policy, steps, expect):
+def test_outcome_of_a_former_bug(policy, steps, expect):
     assert_comes_of(policy, steps, expect)
 
 
 @pytest.mark.parametrize("steps", WATCHED)
-def test_found_once_by_looking_after_every_event(steps):
+def test_invariants_hold_for_former_bugs(steps):
     with watched():
         assert run_of("all", steps).moment().state.sides
 
@@ -185,7 +185,7 @@ UNMISSED_BETWEEN = """
 
 
 @pytest.mark.parametrize("nodes", ["abc", "cba"])
-def test_a_node_that_has_lost_power_does_not_tell_two_others_that_it_still_sees_both(nodes):
+def test_node_without_power_does_not_connect_two_sides(nodes):
     run = run_of("all", UNMISSED_BETWEEN, nodes=list(nodes))
     assert not check(run, {"queues": {"q": {"state": "running"}}, "partitions": [[nodes[0]], [nodes[2]]]})
 
@@ -199,7 +199,7 @@ GONE_FROM_TWO_SIDES = """
 """
 
 
-def test_a_consumer_whose_host_lost_power_is_gone_from_every_side():
+def test_consumer_on_a_host_without_power_is_closed_on_each_side():
     with watched():
         run = run_of("two", GONE_FROM_TWO_SIDES)
     assert not check(run, {"consumers": {"c1": {"state": "closed"}}})
@@ -214,8 +214,8 @@ DEAD_BEFORE = """
 """
 
 
-def test_who_is_known_to_be_dead_is_not_waited_for_though_the_record_has_it_still():
-    """b does not answer, so that the record cannot be changed; who publishes then knows what its node does."""
+def test_confirm_does_not_wait_for_a_dead_mirror_still_on_the_record():
+    """b does not respond, so the queue record cannot change; the channel uses what its node knows of dead nodes."""
     with watched():
         run = run_of("all", DEAD_BEFORE)
     (waiting,) = run.moment(4).state.unconfirmed
@@ -233,8 +233,8 @@ SENT_BEFORE_THE_MOVE = """
 """
 
 
-def test_what_a_master_sent_before_it_was_moved_arrives_once_the_link_works_again():
-    """Its process has ended, its node has not."""
+def test_messages_of_a_moved_master_arrive_when_the_link_heals():
+    """The queue process has ended but its node runs."""
     with watched():
         run = run_of("two", SENT_BEFORE_THE_MOVE)
     assert not check(run, {"queues": {"q": {"master": "b", "messages": 3}},
@@ -259,7 +259,7 @@ MOVED_OVER_A_CUT_LINK = """
 """
 
 
-def test_a_queue_whose_move_came_to_nothing_is_down_until_its_node_starts_anew():
-    """Nobody looks after it, whatever policy asks for by then: it was given up before."""
+def test_queue_whose_move_failed_is_down_until_its_node_restarts():
+    """No later policy restores it."""
     run = run_of("all", MOVED_OVER_A_CUT_LINK, nodes=["a", "b"], version="3.8")
     assert not check(run, {"queues": {"q": {"state": "running", "master": "b", "messages": 0}}})

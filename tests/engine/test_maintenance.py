@@ -1,4 +1,4 @@
-"""Nodes in maintenance mode: what the scenarios about it do not show."""
+"""Maintenance mode: details that the scenarios do not cover."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ steps:
 
 
 def story(*steps: str, version: str = "3.10", locator: str = "client-local", seed: int = 0) -> Run:
-    """The steps, played on three nodes with every check."""
+    """Play the steps on three nodes, checking the invariants after every event."""
     head = HEAD.format(version=version, locator=locator, seed=seed)
     with watched():
         run = Run.of(load(head + "".join(f"  - {step}\n" for step in steps)))
@@ -30,62 +30,62 @@ def story(*steps: str, version: str = "3.10", locator: str = "client-local", see
 
 
 def masters(run: Run) -> dict[str, str]:
-    """Where each queue's master is."""
+    """Return the node of each queue's master."""
     return {name: queue["master"] for name, queue in outcome(run)["queues"].items()}
 
 
 @pytest.mark.parametrize("locator", ["random", "min-masters"])
-def test_no_new_master_goes_to_a_node_that_is_drained(locator):
+def test_new_masters_are_not_placed_on_a_drained_node(locator):
     steps = [f"declare: {{queue: 'new{number}', node: b}}" for number in range(8)]
     placed = masters(story("drain: a", *steps, locator=locator))
     assert set(placed.values()) == {"b", "c"}
 
 
-def test_a_queue_still_gets_a_mirror_on_a_node_that_is_drained():
+def test_mirrors_are_still_placed_on_a_drained_node():
     run = story("drain: a", "declare: {queue: q, node: b}")
     assert outcome(run)["queues"]["q"]["synchronised_mirrors"] == ["a", "c"]
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_in_3_8_masters_go_to_nodes_that_run_and_are_not_drained(seed):
+def test_3_8_moves_masters_to_running_nodes_not_in_maintenance(seed):
     run = story("declare: {queue: q, node: a}", "declare: {queue: plain, node: a}", "publish: {queue: q, count: 3}",
                 "drain: b", "drain: a", version="3.8", seed=seed)  # fmt: skip
     assert masters(run) == {"q": "c", "plain": "a"}
     assert outcome(run)["ledger"]["q"]["lost"] == []
 
 
-def test_in_3_8_both_of_two_other_nodes_may_be_chosen():
+def test_3_8_picks_the_new_master_at_random():
     steps = ("declare: {queue: q, node: a}", "drain: a")
     assert {masters(story(*steps, version="3.8", seed=seed))["q"] for seed in range(8)} == {"b", "c"}
 
 
-def test_in_3_8_the_last_node_keeps_its_masters():
+def test_3_8_last_node_keeps_its_masters_when_drained():
     run = story("declare: {queue: q, node: a}", "drain: b", "drain: c", "drain: a", version="3.8")
     assert masters(run) == {"q": "a"}
 
 
 @pytest.mark.parametrize(("version", "moves_to"), [("3.8", {"b", "c"}), ("3.10", {"b"}), ("3.13", {"b"})])
-def test_rebalancing_leaves_drained_nodes_out_but_in_3_8(version, moves_to):
+def test_rebalance_skips_drained_nodes_except_in_3_8(version, moves_to):
     declares = [f"declare: {{queue: q{number}, node: a}}" for number in range(4)]
     placed = masters(story(*declares, "drain: c", "rebalance: true", version=version))
     assert set(placed.values()) - {"a"} == moves_to
 
 
-def test_a_publisher_whose_connection_is_closed_never_hears():
+def test_publisher_closed_by_a_drain_gets_no_confirm():
     run = story(
         "declare: {queue: q, node: b}", "{publish: {queue: q, count: 3, node: a}, at: 1}", "{drain: a, at: 1.001}"
     )
-    told = outcome(run)["ledger"]["q"]
-    assert told["confirmed"] == told["nacked"] == []
+    account = outcome(run)["ledger"]["q"]
+    assert account["confirmed"] == account["nacked"] == []
     assert outcome(run)["queues"]["q"]["ids"] == [[1, 3]]
 
 
-def test_a_client_may_connect_again_when_the_node_is_revived_or_booted():
+def test_client_can_connect_after_revive_or_restart():
     for back in (["revive: a"], ["stop: a", "start: a"]):
         run = story("drain: a", *back, "declare: {queue: q, node: a}")
         assert outcome(run)["errors"] == [] and outcome(run)["maintenance"] == []
 
 
-def test_closing_a_connection_that_was_never_opened_is_an_error_and_one_that_published_is_not():
+def test_closing_an_unknown_connection_is_an_error():
     run = story("declare: {queue: q, node: a}", "publish: {queue: q, count: 1, connection: p}", "close: p", "close: x")
     assert [(error["step"], error["code"]) for error in outcome(run)["errors"]] == [(3, None)]

@@ -1,5 +1,6 @@
-"""Mirrors that stay on the record of a master that came back without a policy that mirrors. What comes of most of it
-stands in data/scenarios (strays-take-over and others)."""
+"""Orphaned mirrors: they stay on the queue record after the master restarted without a mirroring policy.
+
+Most stories are in data/scenarios (strays-take-over and others)."""
 
 from __future__ import annotations
 
@@ -18,17 +19,17 @@ LEFT_ON_RECORD = """
 """
 
 
-def test_what_no_queue_took_is_told_to_be_in_it_when_a_mirror_that_had_it_takes_over() -> None:
+def test_refused_messages_of_a_promoted_orphaned_mirror_return_to_the_queue() -> None:
     with watched():
         run = run_of("none", LEFT_ON_RECORD, nodes=["a", "b", "c", "d"])
         moment = run.moment()
-    told = [(entry.event, entry.detail["ids"]) for entry in moment.trace()
+    found = [(entry.event, entry.detail["ids"]) for entry in moment.trace()
             if entry.event in ("messages_refused", "messages_taken_after_all")]  # fmt: skip
-    assert told == [("messages_refused", [[7, 9]]), ("messages_taken_after_all", [[7, 9]])]
+    assert found == [("messages_refused", [[7, 9]]), ("messages_taken_after_all", [[7, 9]])]
     assert moment.ledger["q"].refused == ()
 
 
-def test_one_that_holds_as_little_as_the_master_is_not_synchronised_with_it() -> None:
+def test_orphaned_mirror_with_the_masters_length_is_not_synchronised() -> None:
     drained = LEFT_ON_RECORD.replace("  - kill: b\n", "  - purge: q\n  - publish: {queue: q, count: 1, node: a}\n")
     with watched():
         run = run_of("none", drained)

@@ -1,4 +1,4 @@
-"""Consumers of a quorum queue that its leader does not reach, in 4.3: what they hold is theirs for a while."""
+"""Unreachable consumers of a quorum queue in 4.3: they keep their messages until a timeout."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def bench_43(**arguments: object) -> Bench:
 
 
 def time_out(bench: Bench, us: int) -> list[str]:
-    """Time goes by, and what leaders want given up is committed at once; returns whom."""
+    """Let time pass and commit each timeout at once. Return the consumers that timed out."""
     due = [event for event in bench.pass_time(us) if isinstance(event, HoldEnds)]
     for event in due:
         out_of_reach.hold_ended(bench.turn, event.queue, event.consumer)
     return [event.consumer for event in due]
 
 
-def test_what_a_consumer_out_of_reach_holds_is_returned_after_a_minute_and_has_not_failed():
+def test_messages_of_an_unreachable_consumer_are_returned_after_a_minute():
     bench = bench_43(delivery_limit=0)
     out_of_reach.suspect(bench.turn, "q", FAR)
     assert bench.held("far") == ((1, 2),) and bench.order == ((3, 4),)
@@ -44,7 +44,7 @@ def test_what_a_consumer_out_of_reach_holds_is_returned_after_a_minute_and_has_n
     assert bench.order == ((1, 4),) and bench.queue.fifo.suspected == {"far"}
 
 
-def test_one_that_is_back_before_goes_on_and_its_answers_count():
+def test_consumer_reachable_again_in_time_can_ack():
     bench = bench_43()
     out_of_reach.suspect(bench.turn, "q", FAR)
     bench.publish(1)
@@ -58,14 +58,14 @@ def test_one_that_is_back_before_goes_on_and_its_answers_count():
 @pytest.mark.parametrize("arguments, after_us", [
     ({"consumer_disconnected_timeout": 0}, 0), ({"consumer_disconnected_timeout": 5}, 5_000),
 ])  # fmt: skip
-def test_the_queue_says_for_how_long(arguments: dict, after_us: int):
+def test_argument_of_the_queue_sets_the_timeout(arguments: dict, after_us: int):
     bench = bench_43(**arguments)
     out_of_reach.suspect(bench.turn, "q", FAR)
     assert bench.order == ((3, 4),)
     assert time_out(bench, after_us) == ["far"] and bench.order == ((1, 4),)
 
 
-def test_cancelled_ones_and_holders_are_suspected_too_and_forgotten_with_what_they_hold():
+def test_cancelled_consumers_and_basic_gets_time_out_too():
     bench = bench_43()
     bench.cancel("far")
     bench.get(1, holder="here")
@@ -76,7 +76,7 @@ def test_cancelled_ones_and_holders_are_suspected_too_and_forgotten_with_what_th
     assert bench.order == ((1, 4),) and bench.queue.fifo.suspected == frozenset()
 
 
-def test_a_single_active_consumer_stays_the_active_one_and_then_stands_behind_the_others():
+def test_unreachable_single_active_consumer_stays_active_until_the_timeout():
     bench = bench_43(**SINGLE)
     bench.consume("near", prefetch=1)
     out_of_reach.suspect(bench.turn, "q", FAR)
@@ -89,7 +89,7 @@ def test_a_single_active_consumer_stays_the_active_one_and_then_stands_behind_th
     assert bench.queue.active_consumer == "far" and bench.held("far") == ((2, 2), (1, 1))
 
 
-def test_one_that_waits_to_be_active_has_no_timer():
+def test_unreachable_waiting_consumer_has_no_timer():
     bench = Bench("4.3", **SINGLE)
     bench.consume("near", prefetch=1)
     bench.consume("far", prefetch=1, node=FAR)
@@ -97,7 +97,7 @@ def test_one_that_waits_to_be_active_has_no_timer():
     assert bench.queue.fifo.suspected == {"far"} and time_out(bench, MINUTE_US) == []
 
 
-def test_a_new_leader_begins_the_time_anew():
+def test_new_leader_restarts_the_timeout():
     bench = bench_43()
     out_of_reach.suspect(bench.turn, "q", FAR)
     bench.pass_time(MINUTE_US // 2)
@@ -107,7 +107,7 @@ def test_a_new_leader_begins_the_time_anew():
     assert time_out(bench, 1) == ["far"]
 
 
-def test_a_leader_of_before_wants_nothing_given_up():
+def test_timer_of_a_former_leader_does_nothing():
     bench = bench_43()
     bench.turn.change_queue("q", master=1, holder=1)
     with mock.patch.object(requests, "put") as put:
@@ -117,13 +117,13 @@ def test_a_leader_of_before_wants_nothing_given_up():
         assert put.called
 
 
-def test_a_queue_may_expire_though_one_out_of_reach_holds_messages():
+def test_queue_may_expire_while_an_unreachable_consumer_holds_messages():
     bench = bench_43(expires=1_000)
     out_of_reach.suspect(bench.turn, "q", FAR)
     assert expiry.is_unused(bench.turn, bench.queue)
 
 
-def test_who_takes_the_name_of_a_dead_one_out_of_reach_is_not_suspected():
+def test_new_consumer_with_the_name_of_an_unreachable_one_is_not_suspected():
     bench = Bench("4.3")
     bench.publish(2)
     bench.get(1, holder="h")

@@ -1,4 +1,4 @@
-"""Operator policies: beside a queue's policy, merged with it, and told apart from it."""
+"""Operator policies: applied alone, merged with a policy, and reported separately."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def declare(**more: object) -> dict:
     return {"declare": {"queue": "q", "node": "a", **more}}
 
 
-def test_one_alone_mirrors_a_queue_that_has_no_policy():
+def test_operator_policy_alone_mirrors_a_queue():
     queue = played(declare(), operator_policies=[MIRRORS])["queues"]["q"]
     assert (queue["policy"], queue["operator_policy"], len(queue["mirrors"])) == (None, "mirrors", 1)
 
 
-def test_a_policy_of_the_same_name_is_another():
+def test_policy_and_operator_policy_of_one_name_are_independent():
     both = [{"set_policy": MIRRORS}, {"set_operator_policy": MIRRORS}]
     queue = played(*both, declare(), {"clear_policy": "mirrors"})["queues"]["q"]
     assert (queue["policy"], queue["operator_policy"], queue["mirrored"]) == (None, "mirrors", True)
 
 
-def test_the_highest_priority_wins_among_them():
+def test_operator_policy_of_highest_priority_applies():
     other = MIRRORS | {"name": "other", "priority": 1, "definition": {"ha-mode": "all"}}
     assert played(declare(), operator_policies=[MIRRORS, other])["queues"]["q"]["mirrors"] == ["b", "c"]
 
 
-def test_exclusive_queues_are_not_mirrored_by_them():
+def test_operator_policy_does_not_mirror_exclusive_queues():
     assert played(declare(exclusive=True), operator_policies=[MIRRORS])["queues"]["q"]["mirrors"] == []
 
 
-def test_one_that_rabbitmq_would_refuse_cannot_stand_at_the_start():
+def test_invalid_initial_operator_policy_is_refused():
     entry = "{name: p, pattern: q, definition: {ha-mode: all}}"
     text = f"scenario: t\ncluster: {{nodes: [a]}}\noperator_policies: [{entry}]\n"
     with pytest.raises(ScenarioRefused, match="ha-mode") as refused:
@@ -57,7 +57,7 @@ def test_one_that_rabbitmq_would_refuse_cannot_stand_at_the_start():
     assert refused.value.path == ("operator_policies", 0)
 
 
-def test_one_with_another_definition_is_told_only_where_it_changes_something():
+def test_new_definition_is_reported_only_if_it_changes_the_queue():
     wider = MIRRORS | {"definition": {"ha-mode": "exactly", "ha-params": 3}}
     everywhere = {"name": "all", "pattern": "^q", "definition": {"ha-mode": "all"}}
     setting = [{"set_operator_policy": entry} for entry in (MIRRORS, wider)]
@@ -67,7 +67,7 @@ def test_one_with_another_definition_is_told_only_where_it_changes_something():
     ]
 
 
-def test_the_story_and_the_reason_of_a_loss_say_which_one_decided():
+def test_story_and_loss_name_the_operator_policy():
     manual = MIRRORS | {"name": "ops", "definition": {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "manual"}}
     mine = {"name": "mine", "pattern": "^q", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
     found = played(
@@ -92,7 +92,7 @@ DEFINITIONS = [{"ha-mode": "all"}, {"ha-mode": "exactly", "ha-params": 2}, {"mes
 
 
 def drawn_steps(random: Random, release: str) -> list[dict]:
-    """Steps in which policies change while queues and nodes come and go."""
+    """Draw steps that change policies, queues and nodes."""
     of_release = [one for one in DEFINITIONS if release != "4.0" or "ha-mode" not in one]
 
     def policy() -> dict:
@@ -118,7 +118,7 @@ def drawn_steps(random: Random, release: str) -> list[dict]:
 
 
 @pytest.mark.parametrize("release", ["3.8", "3.13", "4.0"])
-def test_a_change_of_a_policy_looks_at_each_queue_that_it_concerns(
+def test_policy_change_reconsiders_each_queue_that_it_affects(
     release: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(60 if LONG else 6):
@@ -130,7 +130,7 @@ def test_a_change_of_a_policy_looks_at_each_queue_that_it_concerns(
             assert found == outcome(Run.of(read_scenario(given))), given["steps"]
 
 
-def test_a_change_of_a_policy_leaves_other_queues_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policy_change_skips_other_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at: list[str] = []
     reconsider = policy_changes.reconsider
     monkeypatch.setattr(

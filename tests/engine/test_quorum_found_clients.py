@@ -1,10 +1,10 @@
-"""Faults of quorum queues towards their clients that the property tests found: each as its shortest story and what
-should come of it."""
+"""Bugs of quorum queues towards clients that property tests found: the shortest story of each and the expected
+outcome."""
 
 from __future__ import annotations
 
 import pytest
-from quorum_stories import DECLARE, declared, played, publish, queue, refusals, told
+from quorum_stories import DECLARE, declared, entries, played, publish, queue, refusals
 
 from hawb.engine.core import runs
 from hawb.engine.raft_groups.group import proposals
@@ -13,7 +13,7 @@ from hawb.scenario.outcome import outcome
 CONSUME = {"consume": {"consumer": "c", "queue": "q", "node": "a", "prefetch": 5}}
 
 
-def test_what_a_channel_had_waiting_goes_on_when_the_node_is_back_that_it_asks():
+def test_waiting_publishes_continue_when_the_asked_node_is_back():
     publisher = {"publisher": {"name": "p", "queue": "q", "rate": 20, "node": "a"}}
     declare = {"declare": DECLARE["declare"] | {"node": "c"}}
     run = played(publisher, declare, {"kill": "c"}, {"start": "c"}, {"wait": 30}, version="3.10")
@@ -22,7 +22,7 @@ def test_what_a_channel_had_waiting_goes_on_when_the_node_is_back_that_it_asks()
     assert not run.moment().state.groups["q"].waiting
 
 
-def test_what_a_dead_client_asked_is_forgotten_when_something_else_stands_in_its_place():
+def test_request_of_a_dead_client_is_dropped_if_its_log_entry_is_overwritten():
     ack = {"ack": {"consumer": "c", "count": 2}, "at": 1}
     run = played(declared(quorum_initial_group_size=3), CONSUME, publish(5, "b"), ack,
                  {"kill": ["a", "b", "c"], "at": 1.0007}, {"start": ["b", "c"]}, publish(1, "b"), {"start": "a"},
@@ -31,7 +31,7 @@ def test_what_a_dead_client_asked_is_forgotten_when_something_else_stands_in_its
 
 
 @pytest.mark.parametrize("mode", ["confirm", "tx"])
-def test_a_steady_publisher_is_not_told_that_a_message_was_taken_which_was_refused(mode):
+def test_refused_message_of_a_steady_publisher_is_not_confirmed(mode):
     flowing = {"publisher": {"name": "p", "queue": "q", "node": "c", "rate": 1, "mode": mode}}
     run = played(
         {"declare": DECLARE["declare"] | {"node": "c"}}, {"power_off": ["a", "b"]}, flowing, {"wait": 70},
@@ -41,48 +41,48 @@ def test_a_steady_publisher_is_not_told_that_a_message_was_taken_which_was_refus
     assert account.refused and not runs.common(account.refused, account.confirmed)
 
 
-def test_a_channel_that_is_not_known_yet_sends_nothing_before_what_it_was_given_first():
+def test_unregistered_channel_sends_publishes_in_order():
     run = played({"declare": DECLARE["declare"] | {"node": "c"}}, {"kill": ["a", "b"]}, publish(3, "c"),
                  publish(2, "c"), {"wait": 100}, {"start": ["a", "b"]}, version="3.10")  # fmt: skip
-    assert [entry.detail["ids"] for entry in told(run, "messages_refused")] == [[[1, 1]]], "the others wait behind it"
-    assert [entry.detail["ids"] for entry in told(run, "messages_published")] == [[[2, 3]], [[4, 5]]]
+    assert [entry.detail["ids"] for entry in entries(run, "messages_refused")] == [[[1, 1]]], "others wait behind it"
+    assert [entry.detail["ids"] for entry in entries(run, "messages_published")] == [[[2, 3]], [[4, 5]]]
 
 
-def test_a_channel_that_waits_to_be_known_hears_of_a_leader_on_another_side():
+def test_channel_waiting_to_register_finds_a_leader_on_another_side():
     run = played({"declare": DECLARE["declare"] | {"node": "b"}}, {"kill": "a"}, {"partition": [["b"], ["a", "c"]]},
                  publish(7, "c"), {"wait": 100}, {"heal": True}, version="3.10")  # fmt: skip
     assert len(run.moment().state.sides) == 2
-    refused = [(entry.t_us // 1_000_000, entry.detail["ids"]) for entry in told(run, "messages_refused")]
+    refused = [(entry.t_us // 1_000_000, entry.detail["ids"]) for entry in entries(run, "messages_refused")]
     assert refused == [(60 + 7 * i, [[1 + i, 1 + i]]) for i in range(6)], "one each time that it cannot connect"
     assert run.moment().ledger["q"].confirmed == runs.run(7, 1)
 
 
-def test_a_channel_that_is_about_to_be_known_gives_up_all_the_same_if_the_leader_goes_before():
+def test_registration_fails_if_the_leader_dies_first():
     run = played(DECLARE, {"kill": ["b", "c"]}, publish(3, "d") | {"at": 1}, {"kill": "a"}, {"start": ["b", "c"]},
                  {"start": "a"}, {"kill": ["b", "c"], "at": 66.0003}, {"wait": 300}, nodes="abcd",
                  version="3.10")  # fmt: skip
     assert run.moment().ledger["q"].refused == runs.run(1, 3)
 
 
-def test_a_channel_that_is_not_known_yet_rejects_nothing_that_one_before_it_has_sent():
+def test_unregistered_channel_rejects_only_its_own_messages():
     run = played({"declare": DECLARE["declare"] | {"node": "b"}}, publish(10, "b"), {"kill": "a"}, publish(1, "b"),
                  {"kill": "b"}, {"start": "b"}, publish(1, "b"), {"wait": 100}, {"start": "a"}, nodes="ab",
                  version="4.0")  # fmt: skip
     assert queue(run).content == runs.run(1, 11)
-    assert [entry.detail["ids"] for entry in told(run, "messages_refused")] == [[[12, 12]]]
+    assert [entry.detail["ids"] for entry in entries(run, "messages_refused")] == [[[12, 12]]]
 
 
-def test_a_channel_that_does_not_hear_of_a_new_leader_sends_its_own_nothing_again():
+def test_channel_on_the_old_leaders_side_resends_nothing():
     run = played({"kill": "a"}, {"declare": DECLARE["declare"] | {"node": "c"}}, publish(10, "c"),
                  {"partition": [["a", "b"], ["c"]]}, publish(5, "c"), {"wait": 75}, {"start": "a"},
                  version="3.10")  # fmt: skip
-    assert [entry.node for entry in told(run, "leader_elected")] == [2, 1], "b leads, c takes itself for the leader"
+    assert [entry.node for entry in entries(run, "leader_elected")] == [2, 1], "b leads, c takes itself for the leader"
     logged = {node: [one.numbers for one in proposals(member.log, 0)]
               for node, member in run.moment().state.groups["q"].members.items()}  # fmt: skip
     assert logged == {0: [runs.run(1, 10)], 1: [runs.run(1, 10)], 2: [runs.run(1, 10), runs.run(11, 5)]}
 
 
-def test_a_publisher_flows_on_while_its_queue_loses_its_leader():
+def test_steady_publisher_goes_on_while_the_leader_is_removed():
     flowing = {"publisher": {"name": "p", "queue": "q", "node": "b", "rate": 20}}
     for at_s in (1.0035, 1.004, 1.0045, 1.005, 1.0052):
         run = played(DECLARE, flowing, {"delete_member": {"queue": "q", "node": "a"}, "at": at_s}, {"wait": 5},
@@ -90,7 +90,7 @@ def test_a_publisher_flows_on_while_its_queue_loses_its_leader():
         assert queue(run).content == runs.run(1, run.moment().ledger["q"].published)
 
 
-def test_what_a_flow_commits_of_others_is_done_at_once():
+def test_commands_committed_by_a_steady_publisher_are_applied_at_once():
     flowing = {"publisher": {"name": "p", "queue": "q", "node": "a", "rate": 10_000}}
     for later_s in (0.0002, 0.0006, 0.0008, 0.001, 0.0015):
         run = played(DECLARE, flowing, {"wait": 1}, publish(3, "c") | {"at": 2}, {"rebalance": True, "at": 2 + later_s},
@@ -98,7 +98,7 @@ def test_what_a_flow_commits_of_others_is_done_at_once():
         assert not run.moment().state.groups["q"].waiting
 
 
-def test_messages_that_come_later_than_others_with_higher_numbers_have_their_sizes():
+def test_messages_committed_out_of_order_keep_their_sizes():
     run = played(
         {"declare": DECLARE["declare"] | {"node": "b"}}, {"partition": [["a"], ["b", "c"]]},
         publish(3, "a", size=10), publish(4, "b", size=20), {"wait": 1}, {"heal": True}, version="3.8",
@@ -109,7 +109,7 @@ def test_messages_that_come_later_than_others_with_higher_numbers_have_their_siz
 
 @pytest.mark.parametrize("asked_s", [1, 58, 70])
 @pytest.mark.parametrize("node", ["a", "c"])
-def test_a_queue_is_not_deleted_for_a_side_that_does_not_hear_of_it(node, asked_s):
+def test_delete_on_one_side_of_a_partition_is_not_simulated(node, asked_s):
     run = played(DECLARE, publish(1), {"partition": [["a", "b"], ["c"]]}, {"wait": asked_s},
                  {"delete": {"queue": "q", "node": node}}, {"wait": 90}, publish(2))  # fmt: skip
     ((_, text),) = refusals(run)
@@ -118,35 +118,35 @@ def test_a_queue_is_not_deleted_for_a_side_that_does_not_hear_of_it(node, asked_
 
 
 @pytest.mark.parametrize("cut_s", [0, 58])
-def test_a_client_that_does_not_reach_the_leader_is_told_so_before_and_after_that_is_noticed(cut_s):
+def test_consume_without_a_reachable_leader_fails_after_net_ticktime_and_5_s(cut_s):
     steps = ({"partition": [["a", "b"], ["c"]]}, {"wait": cut_s}, {"consume": CONSUME["consume"] | {"node": "c"}})
     run = played(DECLARE, publish(1), *steps, {"wait": 90}, version="3.10")
     assert refusals(run) == [(541, "INTERNAL_ERROR")]
-    assert told(run, "step_refused")[0].t_us // 1_000_000 == cut_s + 65, "net_ticktime and five seconds"
+    assert entries(run, "step_refused")[0].t_us // 1_000_000 == cut_s + 65, "net_ticktime and five seconds"
 
 
 @pytest.mark.parametrize(("down", "node"), [(["a", "b"], "c"), (["b", "c"], "a")])
-def test_a_client_of_4_3_is_told_why_it_could_not_subscribe(down, node):
+def test_4_3_error_of_a_failed_consume_names_the_reason(down, node):
     run = played(DECLARE, {"kill": down}, {"consume": CONSUME["consume"] | {"node": node}}, version="4.3")
     reason = "INTERNAL_ERROR - failed consuming from quorum queue 'q' in vhost '/': nodedown"
     assert refusals(run) == [(541, reason)]
 
 
-def test_a_client_is_told_so_if_the_majority_goes_before_it_has_an_answer():
+def test_consume_fails_if_the_majority_is_lost_before_the_reply():
     consume = {"consume": CONSUME["consume"], "at": 1}
     run = played(DECLARE, consume, {"kill": ["b", "c"], "at": 1.0006}, {"wait": 90}, version="3.10")
     assert refusals(run) == [(541, "INTERNAL_ERROR")]
-    assert told(run, "step_refused")[0].t_us == 66_000_000, "net_ticktime and five seconds after it asked"
+    assert entries(run, "step_refused")[0].t_us == 66_000_000, "net_ticktime and five seconds after it asked"
 
 
-def test_a_queue_is_deleted_while_the_other_side_is_down():
+def test_queue_can_be_deleted_while_the_other_side_is_down():
     run = played(DECLARE, publish(1), {"partition": [["a", "b"], ["c"]]}, {"wait": 70}, {"stop": "c"},
                  {"delete": {"queue": "q", "node": "a"}}, {"heal": True}, {"start": "c"})  # fmt: skip
-    assert refusals(run) == [] and told(run, "queue_deleted") and "q" not in run.moment().state.queues
+    assert refusals(run) == [] and entries(run, "queue_deleted") and "q" not in run.moment().state.queues
 
 
 @pytest.mark.parametrize(("first", "second"), [("quorum", "quorum"), ("quorum", "classic"), ("classic", "quorum")])
-def test_a_name_is_refused_that_would_mean_a_quorum_queue_on_one_of_two_sides(first, second):
+def test_name_of_a_quorum_queue_cannot_be_declared_on_the_other_side(first, second):
     theirs, ours = ({"x-queue-type": kind} for kind in (first, second))
     run = played({"partition": [["a", "b"], ["c"]]}, {"wait": 70},
                  {"declare": {"queue": "q", "node": "a" if first == "quorum" else "c", "arguments": theirs}},
@@ -155,7 +155,7 @@ def test_a_name_is_refused_that_would_mean_a_quorum_queue_on_one_of_two_sides(fi
     assert f"as a {second} queue, while another side of the partition knows it as a {first} queue; accepted" in text
 
 
-def test_a_channel_that_goes_while_its_node_is_on_another_side_is_noticed_by_the_leader_that_it_is_linked_to():
+def test_leader_detects_the_end_of_a_channel_on_another_side():
     run = played(
         {"declare": declared(quorum_initial_group_size=1)["declare"] | {"node": "c"}},
         {"consume": {"consumer": "c", "queue": "q", "node": "b"}}, {"partition": [["a", "c"], ["b"]]}, {"wait": 100},
@@ -164,43 +164,43 @@ def test_a_channel_that_goes_while_its_node_is_on_another_side_is_noticed_by_the
     assert not run.moment().state.groups["q"].waiting and not queue(run).consumers
 
 
-def test_a_new_leader_does_not_suspect_consumers_on_nodes_that_it_reaches_again():
+def test_new_leader_does_not_suspect_consumers_on_reachable_nodes():
     run = played(
         {"declare": DECLARE["declare"] | {"node": "c"}}, publish(10, "b"),
         {"consume": CONSUME["consume"] | {"node": "b"}}, {"partition": [["a"], ["b"], ["c"]]}, {"wait": 100},
         {"heal": True}, {"kill": "c"},
     )  # fmt: skip
-    assert told(run, "leader_elected")[-1].node == 0, "not where the consumer is"
-    assert not told(run, "messages_requeued") and not queue(run).fifo.suspected
+    assert entries(run, "leader_elected")[-1].node == 0, "not where the consumer is"
+    assert not entries(run, "messages_requeued") and not queue(run).fifo.suspected
 
 
-def test_a_suspected_consumer_has_its_credit_again():
+def test_suspected_consumer_regains_its_credit():
     run = played(DECLARE, publish(10), {"consume": CONSUME["consume"] | {"node": "c"}},
                  {"partition": [["a", "b"], ["c"]]}, {"wait": 100})  # fmt: skip
     assert queue(run).fifo.suspected == {"c"} and not run.moment().state.consumers["c"].blocked
 
 
-def test_links_that_heal_bring_no_consumer_back_whose_node_is_down():
-    """It would be served what it held, and hold it for ever. Once its node is back it is, for a moment."""
+def test_healed_links_do_not_restore_a_consumer_on_a_node_that_is_down():
+    """Otherwise it would hold its messages for ever. It is served for a moment once its node runs again."""
     run = played(
         DECLARE, publish(10), CONSUME, {"kill": "a"}, {"partition": [["a"], ["b", "c"]]}, {"heal": True},
         {"wait": 100}, {"start": "a"}, nodes="abc",
     )  # fmt: skip
-    assert [entry.t_us > 100_000_000 for entry in told(run, "messages_delivered")] == [False, True]
+    assert [entry.t_us > 100_000_000 for entry in entries(run, "messages_delivered")] == [False, True]
     assert (queue(run).consumers, queue(run).unacknowledged) == ((), runs.EMPTY)
 
 
-def test_a_consumer_that_takes_the_name_of_one_that_was_left_behind_begins_with_nothing():
+def test_consumer_with_the_name_of_a_lost_one_starts_empty():
     run = played(
         DECLARE, publish(10), {"consume": CONSUME["consume"] | {"node": "c"}}, {"cancel": "c"}, {"kill": "c"},
         {"consume": CONSUME["consume"] | {"prefetch": 2}},
     )  # fmt: skip
     told_of = outcome(run)["consumers"]["c"]
     assert (told_of["state"], told_of["unacknowledged"]) == ("active", [[1, 2]])
-    assert told(run, "messages_requeued")[-1].detail["ids"] == [[1, 5]]
+    assert entries(run, "messages_requeued")[-1].detail["ids"] == [[1, 5]]
 
 
-def test_a_name_is_not_free_for_another_queue_while_its_channel_s_end_is_not_committed():
+def test_consumer_name_stays_taken_until_the_channel_end_is_committed():
     arguments = {"x-queue-type": "quorum", "x-quorum-initial-group-size": 2}
     other = DECLARE["declare"] | {"queue": "q2", "arguments": arguments}
     run = played(
@@ -214,19 +214,19 @@ def test_a_name_is_not_free_for_another_queue_while_its_channel_s_end_is_not_com
                for name in queue.consumers)  # fmt: skip
 
 
-def test_a_new_leader_finds_that_consumers_at_a_node_that_stops_are_gone():
-    """What they held comes back once and not again when the node does, as on a 4.0.5 cluster: within the limit."""
+def test_new_leader_requeues_once_for_consumers_on_a_stopped_node():
+    """Their messages are returned once, not again when the node restarts, as on a 4.0.5 cluster."""
     consume = {"consume": {"consumer": "c", "queue": "q", "node": "a", "prefetch": 2}}
     other = {"consume": {"consumer": "d", "queue": "q", "node": "b", "prefetch": 2, "priority": 2}}
     run = played(declared(quorum_initial_group_size=3, delivery_limit=1), publish(4), other, consume,
                  {"close": "d"}, {"stop": "a"}, {"start": "a"}, {"wait": 10})  # fmt: skip
-    assert [entry.detail["ids"] for entry in told(run, "messages_requeued")] == [[[1, 2]], [[3, 4]]]
+    assert [entry.detail["ids"] for entry in entries(run, "messages_requeued")] == [[[1, 2]], [[3, 4]]]
     assert queue(run).content == runs.run(1, 4)
 
 
-def test_a_new_leader_that_a_stopping_node_is_cut_off_from_suspects_the_consumers_there():
-    """Nobody else would: the node does not run any more, so who loses sight of it later has no consumers to suspect."""
+def test_new_leader_suspects_consumers_on_a_stopping_unreachable_node():
+    """A later node-down event would find no consumers there, because the node no longer runs."""
     run = played(DECLARE, publish(10), CONSUME, {"partition": [["a"], ["b", "c"]], "at": 1}, {"stop": "a", "at": 1},
                  {"heal": True, "at": 2}, {"wait": 100})  # fmt: skip
-    assert [entry.detail["ids"] for entry in told(run, "messages_requeued")] == [[[1, 5]]]
+    assert [entry.detail["ids"] for entry in entries(run, "messages_requeued")] == [[[1, 5]]]
     assert "c" in queue(run).fifo.suspected

@@ -1,12 +1,12 @@
-"""What is published to quorum queues: what is committed and confirmed when, and what channels hold back.
+"""Publishing to quorum queues: commits, confirms and messages held back by channels.
 
-Stories of one rule each, checked after every event as the random programs are, which found some of them.
+Each story shows one rule. Invariants are checked after every event. Random programs found some of the stories.
 """
 
 from __future__ import annotations
 
 import pytest
-from quorum_stories import DECLARE, QUORUM, declared, played, publish, queue, told
+from quorum_stories import DECLARE, QUORUM, declared, entries, played, publish, queue
 
 from hawb.engine.core import runs
 from hawb.engine.core.runs import EMPTY
@@ -14,7 +14,7 @@ from hawb.engine.quorum import fifo
 from hawb.engine.raft_groups.group import proposals
 
 
-def test_what_is_sent_without_a_majority_is_committed_once_when_there_is_one():
+def test_messages_sent_without_a_majority_are_committed_once_there_is_one():
     apart = (DECLARE, publish(1), {"kill": ["b", "c"]}, publish(4))
     before = played(*apart)
     assert queue(before).pending == runs.run(2, 4) and before.moment().ledger["q"].confirmed == runs.run(1, 1)
@@ -23,21 +23,21 @@ def test_what_is_sent_without_a_majority_is_committed_once_when_there_is_one():
     assert after.moment().ledger["q"].confirmed == runs.run(1, 5)
 
 
-def test_a_new_leader_is_sent_what_it_lacks_and_nothing_that_it_has():
+def test_new_leader_is_sent_only_the_missing_messages():
     run = played(DECLARE, {"kill": ["a", "b"]}, publish(2, "c"), {"start": ["a", "b"]}, publish(1, "c"))
     for member in run.moment().state.groups["q"].members.values():
         numbers = [one.command.numbers for one in member.log.runs if getattr(one.command, "numbers", ())]
         assert numbers == [runs.run(1, 2), runs.run(3, 1)]
 
 
-def test_what_no_member_has_goes_with_its_channel():
+def test_messages_that_no_member_has_are_refused_when_the_client_node_dies():
     run = played(DECLARE, {"kill": ["a", "b"]}, publish(2, "c"), {"kill": "c"})
-    (entry,) = told(run, "messages_refused")
+    (entry,) = entries(run, "messages_refused")
     assert (entry.detail["ids"], entry.detail["reason"]) == ([[1, 2]], "client_node_gone")
     assert not queue(run).pending and not run.moment().state.groups["q"].waiting
 
 
-def test_what_a_member_had_not_written_goes_with_it_and_its_channel():
+def test_unwritten_messages_are_refused_when_member_and_client_node_die():
     run = played(
         DECLARE, publish(1), {"kill": ["b", "c"], "at": 0.1}, publish(3) | {"at": 0.2}, {"kill": "a", "at": 0.2001},
         {"start": ["a", "b", "c"], "at": 1}, publish(1, "b") | {"at": 20},
@@ -46,14 +46,14 @@ def test_what_a_member_had_not_written_goes_with_it_and_its_channel():
     assert run.moment().ledger["q"].refused == runs.run(2, 3)
 
 
-def test_messages_for_two_quorum_queues_are_confirmed_when_both_have_them():
+def test_message_to_two_quorum_queues_is_confirmed_when_both_commit():
     other = {"declare": {"queue": "r", "node": "b", "arguments": QUORUM}}
     run = played(DECLARE, other, {"publish": {"queues": ["q", "r"], "count": 3}})
     account = run.moment().ledger
     assert account["q"].confirmed == account["r"].confirmed == runs.run(1, 3)
 
 
-def test_messages_for_both_types_are_confirmed_when_both_have_them():
+def test_message_to_classic_and_quorum_queue_is_confirmed_when_both_have_it():
     classic = {"declare": {"queue": "r", "node": "a"}}
     apart = (DECLARE, classic, {"kill": ["b", "c"]}, {"publish": {"queues": ["q", "r"], "count": 3}})
     assert not played(*apart).moment().ledger["r"].confirmed
@@ -61,16 +61,16 @@ def test_messages_for_both_types_are_confirmed_when_both_have_them():
     assert run.moment().ledger["q"].confirmed == run.moment().ledger["r"].confirmed == runs.run(1, 3)
 
 
-def test_a_channel_that_its_queue_does_not_know_nacks_one_message_at_a_time():
+def test_unregistered_channel_nacks_one_message_at_a_time():
     run = played(DECLARE, {"kill": ["b", "c"]}, publish(3), {"wait": 66}, version="3.10")
-    (entry,) = told(run, "messages_refused")
+    (entry,) = entries(run, "messages_refused")
     assert (entry.detail["ids"], entry.detail["reason"]) == ([[1, 1]], "no_majority")
     assert run.moment().ledger["q"].nacked == runs.run(1, 1) and queue(run).pending == runs.run(2, 2)
 
 
-def test_a_channel_is_known_as_soon_as_its_leader_has_a_majority_again():
+def test_channel_registers_as_soon_as_the_leader_has_a_majority():
     run = played(DECLARE, {"kill": ["b", "c"]}, publish(3), publish(2), {"start": ["b", "c"]}, version="3.10")
-    assert len(told(run, "leader_elected")) == 1, "the leader is the same"
+    assert len(entries(run, "leader_elected")) == 1, "the leader is the same"
     assert run.moment().ledger["q"].confirmed == runs.run(1, 5) and not run.moment().ledger["q"].nacked
 
 
@@ -78,12 +78,12 @@ ALONE = (declared(), {"declare": {"queue": "r", "node": "a"}}, {"kill": ["b", "c
 
 
 def in_r(*steps: dict) -> tuple[runs.Runs, runs.Runs]:
-    """What a classic queue has, and what its publishers were told is there, in 3.10."""
+    """Return the content and the confirmed messages of the classic queue r, in 3.10."""
     run = played(*ALONE, *steps, version="3.10")
     return queue(run, "r").content, run.moment().ledger["r"].confirmed
 
 
-def test_what_is_published_behind_a_first_message_waits_with_it():
+def test_publishes_wait_behind_an_unregistered_first_message():
     to_r = {"publish": {"queue": "r", "count": 2, "node": "a"}}
     waiting = (publish(2), to_r, to_r)
     assert in_r(*waiting, {"wait": 129}) == (EMPTY, EMPTY)
@@ -92,7 +92,7 @@ def test_what_is_published_behind_a_first_message_waits_with_it():
 
 
 @pytest.mark.parametrize("of_another", [{"mode": "plain"}, {"connection": "x"}, {"node": "b"}, {"queue": "v::r"}])
-def test_another_channel_does_not_wait(of_another: dict):
+def test_publishes_of_another_channel_do_not_wait(of_another: dict):
     steps = (
         declared(), {"declare": {"queue": "r", "node": "a"}}, {"declare": {"queue": "v::r", "node": "a"}},
         {"partition": [["a", "b"], ["c", "d", "e"]]}, {"wait": 61}, publish(1),
@@ -102,26 +102,26 @@ def test_another_channel_does_not_wait(of_another: dict):
     assert queue(run, of_another.get("queue", "r")).content == runs.run(1, 2)
 
 
-def test_of_messages_for_several_queues_the_first_gets_to_the_classic_one():
+def test_first_message_to_both_queues_reaches_the_classic_queue():
     both = {"publish": {"queues": ["r", "q"], "count": 3, "node": "a"}}
     assert in_r(both) == (runs.run(1, 1), EMPTY)
     assert in_r(both, {"wait": 66}) == (runs.run(1, 2), EMPTY)
     assert in_r(both, {"wait": 66}, {"start": "b"}, {"wait": 20}) == (runs.run(1, 3), runs.run(2, 2))
 
 
-def test_messages_for_several_virtual_hosts_are_held_back_once():
+def test_messages_to_several_virtual_hosts_are_held_back_once():
     both = {"publish": {"queues": ["v::r", "q"], "count": 300, "node": "a"}}
     run = played(*ALONE, both, {"start": "b"}, version="3.10")
-    assert len(told(run, "messages_held_back")) == 1
+    assert len(entries(run, "messages_held_back")) == 1
     assert run.moment().ledger["q"].confirmed == runs.run(1, 300)
 
 
-def test_with_nobody_to_ask_no_channel_waits():
+def test_channel_does_not_wait_if_no_member_is_reachable():
     run = played(
         declared(), {"declare": {"queue": "r", "node": "b"}}, {"kill": ["a", "c"]},
         {"publish": {"queues": ["q", "r"], "count": 1000, "node": "b"}}, version="3.10",
     )  # fmt: skip
-    assert not told(run, "messages_held_back")
+    assert not entries(run, "messages_held_back")
     assert queue(run, "r").content == run.moment().ledger["r"].nacked == runs.run(1, 1000)
 
 
@@ -129,7 +129,7 @@ def test_with_nobody_to_ask_no_channel_waits():
     ("3.10", "cde", 130), ("3.13", "cde", 130), ("3.10", "bcde", 65), ("4.0", "bcde", 65),
     ("3.10", "acd", 0), ("3.13", "acd", 130), ("4.0", "acd", 130), ("3.13", "acde", 65),
 ])  # fmt: skip
-def test_a_channel_asks_every_member_that_it_reaches_one_after_the_other(version: str, killed: str, waits_s: int):
+def test_channel_asks_each_reachable_member_in_turn(version: str, killed: str, waits_s: int):
     client = min(set("abcde") - set(killed))
     asked = (
         {"declare": {"queue": "q", "node": "a", "arguments": QUORUM | {"x-quorum-initial-group-size": 5}}},
@@ -142,19 +142,19 @@ def test_a_channel_asks_every_member_that_it_reaches_one_after_the_other(version
     assert bool(before) == (waits_s == 0) and after == runs.run(1, 1)
 
 
-def test_what_a_channel_holds_back_goes_with_its_node():
+def test_held_back_messages_are_refused_when_the_client_node_dies():
     steps = (publish(1), {"publish": {"queue": "r", "count": 2, "node": "a"}}, {"kill": "a"}, {"start": ["a", "b"]})
     run = played(*ALONE, *steps, {"wait": 100}, version="3.10")
     assert not run.moment().state.awaiting_registration
     assert run.moment().ledger["r"].refused == runs.run(1, 2)
 
 
-def test_what_a_channel_holds_back_goes_on_when_the_queue_is_deleted():
+def test_held_back_messages_continue_when_the_quorum_queue_is_deleted():
     to_r = {"publish": {"queue": "r", "count": 2, "node": "a"}}
     assert in_r(publish(1), to_r, {"delete": {"queue": "q", "node": "a"}}) == (runs.run(1, 2), runs.run(1, 2))
 
 
-def test_what_flows_is_committed_as_it_comes():
+def test_messages_of_a_steady_publisher_are_committed_continuously():
     flowing = {"publisher": {"name": "p", "queue": "q", "node": "a", "rate": 100}}
     run = played(DECLARE, flowing, {"wait": 10}, {"close": "p"})
     account, group = run.moment().ledger["q"], run.moment().state.groups["q"]
@@ -167,8 +167,8 @@ def steady(name: str, node: str, rate: int) -> dict:
     return {"publisher": {"name": name, "queue": "q", "node": node, "rate": rate}}
 
 
-def test_what_flows_stays_behind_what_its_channel_has_under_way_though_another_flows_too():
-    """What the first of the two brings commits what the second has under way, which is not sent again for that."""
+def test_steady_publishers_keep_the_order_of_each_channel():
+    """Commits of the first publisher include messages of the second in flight, which are not resent."""
     run = played(
         DECLARE, steady("p", "a", 100), steady("r", "a", 70), {"wait": 1}, {"kill": ["b", "c"]}, {"wait": 1},
         {"start": "b"}, {"wait": 2}, {"close": "p"}, {"close": "r"}, timing={"link_latency_s": 0.1},
@@ -180,7 +180,7 @@ def test_what_flows_stays_behind_what_its_channel_has_under_way_though_another_f
     assert len(sent) == len(set(sent))
 
 
-def test_what_flows_to_a_new_leader_stays_behind_what_its_channel_sends_again():
+def test_steady_publisher_keeps_its_order_after_resending_to_a_new_leader():
     run = played(
         DECLARE, steady("p", "c", 100), {"wait": 1}, {"kill": "a"}, {"wait": 3}, {"close": "p"},
         timing={"link_latency_s": 0.1},
@@ -189,7 +189,7 @@ def test_what_flows_to_a_new_leader_stays_behind_what_its_channel_sends_again():
     assert fifo.in_order(queue(run), queue(run).content) == queue(run).content
 
 
-def test_what_waits_at_a_cut_off_leader_is_not_sent_again_because_another_channel_publishes():
+def test_publish_of_another_channel_does_not_resend_messages_at_an_isolated_leader():
     run = played(
         declared(), {"partition": [["b", "c"], ["a"]]}, publish(5), {"wait": 75}, publish(4, "b"), version="3.8"
     )
@@ -206,7 +206,7 @@ CUT_OFF = (
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.10", "3.13", "4.0"])
-def test_what_a_cut_off_leader_took_is_refused_until_its_channel_publishes_again(version):
+def test_messages_at_an_isolated_leader_are_refused_until_the_channel_publishes_again(version):
     silent = played(*CUT_OFF, version=version, net_ticktime=8)
     account = silent.moment().ledger["q"]
     assert queue(silent).content == account.confirmed == runs.run(1, 2)
@@ -214,16 +214,16 @@ def test_what_a_cut_off_leader_took_is_refused_until_its_channel_publishes_again
     again = played(*CUT_OFF, publish(1), version=version, net_ticktime=8)
     account = again.moment().ledger["q"]
     assert queue(again).content == account.confirmed == runs.run(1, 6) and not account.refused
-    assert [entry.detail["ids"] for entry in told(again, "messages_sent_again")] == [[[3, 5]]]
+    assert [entry.detail["ids"] for entry in entries(again, "messages_sent_again")] == [[[3, 5]]]
 
 
-def test_leaders_of_4_3_have_it_sent_again():
+def test_4_3_leader_makes_channels_resend():
     run = played(*CUT_OFF, version="4.3", net_ticktime=8)
     assert queue(run).content == run.moment().ledger["q"].confirmed == runs.run(1, 5)
 
 
 @pytest.mark.parametrize(("version", "nacked"), [("3.10", runs.run(1, 3)), ("3.13", ()), ("4.3", ())])
-def test_a_new_channel_of_3_10_asks_a_leader_across_a_cut_link_and_rejects_its_messages(version, nacked):
+def test_new_channel_of_3_10_rejects_messages_if_the_leader_is_unreachable(version, nacked):
     run = played(DECLARE, {"cut": [["a", "b"], ["a", "c"]], "at": 20}, publish(5, "b") | {"at": 20.3},
                  {"heal": True, "at": 44}, {"wait": 0, "at": 80}, version=version, net_ticktime=8)  # fmt: skip
     account = run.moment().ledger["q"]

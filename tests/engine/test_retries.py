@@ -1,4 +1,4 @@
-"""Messages that were given back to a quorum queue of 4.3 and wait."""
+"""Delayed retries of a quorum queue in 4.3: returned messages wait before redelivery."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bench_43(**arguments: object) -> Bench:
 
 
 def pass_time(bench: Bench, us: int) -> None:
-    """Time goes by, and what the leader wants is committed at once."""
+    """Let time pass and commit each due retry at once."""
     until_us = bench.turn.now_us + us
     while due := [at for at, _ in bench.turn.planned("q", RetriesDue) if at <= until_us]:
         bench.pass_time(min(due) - bench.turn.now_us)
@@ -31,7 +31,7 @@ def pass_time(bench: Bench, us: int) -> None:
     bench.pass_time(until_us - bench.turn.now_us)
 
 
-def test_what_is_given_back_waits_and_then_stands_with_what_was_returned():
+def test_requeued_messages_wait_then_join_the_returned_ones():
     bench = bench_43()
     bench.get(2, holder="h")
     bench.requeue("h")
@@ -42,7 +42,7 @@ def test_what_is_given_back_waits_and_then_stands_with_what_was_returned():
     assert bench.order == ((1, 4),) and bench.queue.fifo.returns == ((1, 2),) and bench.queue.fifo.delayed == ()
 
 
-def test_the_more_often_a_delivery_failed_the_longer_it_waits_up_to_the_most():
+def test_delay_grows_with_failed_deliveries_up_to_the_maximum():
     bench = bench_43()
     for wait_us in (10_000, 20_000, 25_000, 25_000):
         bench.get(1, holder="h")
@@ -57,7 +57,7 @@ def test_the_more_often_a_delivery_failed_the_longer_it_waits_up_to_the_most():
 @pytest.mark.parametrize("kind, nacked_waits, failed_waits", [
     ("all", True, True), ("failed", False, True), ("returned", True, False), ("disabled", False, False),
 ])  # fmt: skip
-def test_the_type_says_which_of_them_wait(kind: str, nacked_waits: bool, failed_waits: bool):
+def test_delayed_retry_type_selects_which_returns_wait(kind: str, nacked_waits: bool, failed_waits: bool):
     bench = bench_43(delayed_retry_type=kind)
     bench.get(1, holder="h")
     bench.requeue("h")
@@ -68,14 +68,14 @@ def test_the_type_says_which_of_them_wait(kind: str, nacked_waits: bool, failed_
     assert bool(fifo.delayed(bench.queue)) is failed_waits
 
 
-def test_they_wait_without_a_delivery_limit_too():
+def test_retries_are_delayed_without_a_delivery_limit_too():
     bench = bench_43(delivery_limit=-1)
     bench.get(1, holder="h")
     bench.requeue("h")
     assert bench.order == ((2, 4),) and fifo.delayed(bench.queue) == ((1, 1),)
 
 
-def test_those_that_wait_count_towards_the_length_and_are_not_dropped():
+def test_delayed_messages_count_towards_max_length_and_are_not_dropped():
     bench = bench_43(max_length=4)
     bench.get(2, holder="h")
     bench.requeue("h")
@@ -85,7 +85,7 @@ def test_those_that_wait_count_towards_the_length_and_are_not_dropped():
     assert bench.order == EMPTY and fifo.delayed(bench.queue) == ((1, 2),)
 
 
-def test_they_are_purged_with_the_others():
+def test_purge_removes_delayed_messages():
     bench = bench_43()
     bench.get(2, holder="h")
     bench.requeue("h", 1)
@@ -96,7 +96,7 @@ def test_they_are_purged_with_the_others():
     assert bench.turn.planned("q", RetriesDue) == []
 
 
-def test_a_new_leader_sets_its_timer():
+def test_new_leader_sets_the_retry_timer():
     bench = bench_43()
     bench.get(1, holder="h")
     bench.requeue("h")
@@ -110,5 +110,5 @@ def test_a_new_leader_sets_its_timer():
     (("failed", 5, "9"), DelayedRetry("failed", 5, 5)), (("returned", 0, 9), None), (("all", None, 9), None),
     (("all", "5", 9), None), (("disabled", 5, 9), None), ((None, 5, 9), None), (("other", 5, 9), None),
 ])  # fmt: skip
-def test_arguments_that_make_no_sense_delay_nothing(given: tuple, expected: DelayedRetry | None):
+def test_invalid_arguments_delay_nothing(given: tuple, expected: DelayedRetry | None):
     assert kept_to(*given) == expected

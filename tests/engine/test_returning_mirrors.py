@@ -1,4 +1,4 @@
-"""A mirror's node returns while the queue has no master: who has died, by the record, and what comes of it."""
+"""The node of a mirror starts while the queue has no master: promotion or waiting, by the queue record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAITS = {"ids": [[1, 10]], "state": "down", "master": "b"}
 
 
 def story(steps: str, **policy: str) -> Run:
-    """Ten messages in q, whose replicas are on b, a and d in this order; c is in the cluster and has none."""
+    """Play steps with ten messages in q, whose replicas are on b, a and d in this order; c has none."""
     definition = {"ha-mode": "nodes", "ha-params": ["a", "b", "d"], **policy}
     scenario = {
         "scenario": "s",
@@ -45,64 +45,64 @@ BY_HOW_THE_MASTER_WENT = [
 
 
 @pytest.mark.parametrize(("policy", "how", "expected"), BY_HOW_THE_MASTER_WENT)
-def test_what_a_mirror_does_that_returns_after_its_master_went(policy: dict, how: str, expected: dict):
+def test_returning_mirror_is_promoted_or_waits_by_how_the_master_went_down(policy: dict, how: str, expected: dict):
     run = story(f"[{{stop: [a, d]}}, {{{how}: b}}, {{wait: 90}}, {{start: a}}]", **policy)
     assert not differences(run, **expected)
 
 
-def test_a_loss_by_a_returning_mirror_has_its_cause():
+def test_promotion_of_a_returning_mirror_is_the_cause_of_the_loss():
     run = story("[{stop: [a, d]}, {kill: b}, {start: a}, {start: b}]")
     assert not differences(run, master="a", mirrors=["b"], synchronised_mirrors=["b"], ids=[])
     losses = outcome(run)["losses"]
     assert [(loss["cause"], loss["ids"]) for loss in losses] == [("unsynchronised_promotion", [[1, 10]])]
 
 
-def test_a_mirror_that_refuses_gives_its_place_up_and_the_master_returns_with_everything():
+def test_returning_mirror_refuses_promotion_and_the_master_restarts_without_loss():
     run = story("[{stop: [a, d]}, {kill: b}, {start: a}]", **{"ha-promote-on-failure": "when-synced"})
     assert not differences(run, mirrors=[], **WAITS)
     run = story("[{stop: [a, d]}, {kill: b}, {start: a}, {start: b}]", **{"ha-promote-on-failure": "when-synced"})
     assert not differences(run, master="b", mirrors=["a"], ids=[[1, 10]])
 
 
-def test_a_policy_that_changes_meanwhile_counts_for_who_returns():
+def test_policy_changed_meanwhile_applies_to_the_returning_mirror():
     careful = {"ha-mode": "nodes", "ha-params": ["a", "b", "d"], "ha-promote-on-failure": "when-synced"}
     change = f"{{set_policy: {{name: p, pattern: ^q, definition: {careful}}}}}"
     assert not differences(story(f"[{{stop: [a, d]}}, {{kill: b}}, {change}, {{start: a}}]"), **WAITS)
 
 
-def test_replicas_that_died_together_are_replaced_by_the_first_to_return():
+def test_first_node_to_start_after_all_replicas_died_is_the_master():
     assert not differences(story("[{kill: [a, b, d]}, {start: d}]"), master="d", **EMPTIED)
     assert not differences(story("[{kill: [a, b, d]}, {start: b}]"), master="b", state="running", ids=[[1, 10]])
 
 
-def test_a_synchronised_mirror_in_the_record_lets_another_take_over_though_it_is_dead():
-    """`rabbit_mirror_queue_misc:remove_from_queue` asks whether anybody is synchronised, not who. The mirror that
-    returns is struck out of the record before."""
+def test_dead_synchronised_mirror_on_the_record_permits_promotion():
+    """`rabbit_mirror_queue_misc:remove_from_queue` checks that some mirror is synchronised, not which one. The mirror
+    that returns is removed from the record before."""
     careful = {"ha-promote-on-failure": "when-synced"}
     assert not differences(story("[{kill: [a, b, d]}, {start: a}]", **careful), master="a", **EMPTIED)
     assert not differences(story("[{stop: d}, {kill: [a, b]}, {start: a}]", **careful), **WAITS)
 
 
-def test_with_nobody_left_who_counts_the_dead_the_master_is_waited_for():
+def test_returning_mirror_waits_for_the_master_if_no_node_saw_it_die():
     alone = "{stop: [a, d]}, {kill: b}, {stop: c}, {force_boot: c}, {start: a}"
     assert not differences(story(f"[{alone}]"), mirrors=[], recoverable_mirrors=["a", "d"], **WAITS)
     back = story(f"[{alone}, {{start: b}}]")
     assert not differences(back, state="running", master="b", mirrors=["a"], ids=[[1, 10]])
 
 
-def test_a_queue_that_only_disks_know_is_refused_at_once_and_takes_what_is_confirmed_nowhere():
-    """As one without replicas on a dead node: `rabbit_amqqueue:is_absent`."""
+def test_queue_known_only_on_disks_is_refused_and_its_publishes_confirmed_and_lost():
+    """As for an unreplicated queue on a dead node: `rabbit_amqqueue:is_absent`."""
     run = story(
         """[{stop: [a, b, d]}, {stop: c}, {force_boot: c}, {declare: {queue: q, passive: true}}, {delete: {queue: q}},
         {publish: {queue: q, count: 2}}, {bind: {queue: q, exchange: x, routing_key: r}}, {stop: c}, {start: b}]"""
     )
-    told = outcome(run)
-    assert [(error["step"], error["code"]) for error in told["errors"]] == [(5, 404), (6, 404), (8, 404)]
-    assert all("home node 'b'" in error["text"] for error in told["errors"])
-    assert (told["ledger"]["q"]["confirmed"], told["ledger"]["q"]["refused"]) == ([[1, 12]], [[11, 12]])
+    found = outcome(run)
+    assert [(error["step"], error["code"]) for error in found["errors"]] == [(5, 404), (6, 404), (8, 404)]
+    assert all("home node 'b'" in error["text"] for error in found["errors"])
+    assert (found["ledger"]["q"]["confirmed"], found["ledger"]["q"]["refused"]) == ([[1, 12]], [[11, 12]])
 
 
-def test_a_policy_given_to_a_queue_on_a_dead_node_brings_it_no_mirrors():
+def test_policy_adds_no_mirrors_to_a_queue_on_a_dead_node():
     policy = "{set_policy: {name: p2, pattern: ^plain, definition: {ha-mode: all}}}"
     steps = f"{{declare: {{queue: plain, node: b}}}}, {{stop: b}}, {policy}, {{stop: a}}, {{start: a}}"
     assert not check(story(f"[{steps}]"), {"queues": {"plain": {"mirrors": [], "state": "down"}}})
@@ -112,7 +112,7 @@ def test_a_policy_given_to_a_queue_on_a_dead_node_brings_it_no_mirrors():
     assert not check(story(f"[{back}, {again}]"), {"queues": {"plain": {"mirrors": ["a", "c", "d"]}}})
 
 
-def test_a_master_that_returns_starts_its_mirrors_anew_in_the_policys_order():
+def test_returning_master_restarts_its_mirrors_in_the_policys_order():
     """`rabbit_amqqueue:internal_declare` puts the record from its disk, without mirrors, over the one that others had
     joined; `suggested_queue_nodes` sorts the listed nodes as long as none is synchronised."""
     waiting = "{stop: [a, d]}, {stop: b}, {start: d}, {start: a}"
@@ -128,7 +128,7 @@ CHANGED = "{{set_policy: {{name: p, pattern: ^q, definition: {{ha-mode: {mode}, 
 INHERITED = "{stop: a}, {stop: d}, {stop: c}, {stop: b}, {forget_cluster_node: {node: b, from: a, offline: true}}"
 
 
-def test_an_heir_that_its_record_names_as_a_mirror_crashes_once_and_nobody_joins_it():
+def test_promoted_node_recorded_as_mirror_crashes_once_and_gets_no_mirrors():
     """`rabbit_amqqueue:update` writes a record with its mirrors when the policy changes; a 3.10.8 cluster."""
     changed = CHANGED.format(mode="exactly", params=3)
     down = story(f"[{changed}, {INHERITED}, {{start: a}}, {{start: c}}, {{start: d}}]")
@@ -147,36 +147,36 @@ def test_an_heir_that_its_record_names_as_a_mirror_crashes_once_and_nobody_joins
         pytest.param(CHANGED.format(mode="exactly", params=3) + ", {stop: d}, {start: d},", id="mirrors changed since"),
     ],
 )
-def test_other_heirs_serve_what_is_on_their_disks(before: str):
+def test_other_promoted_nodes_serve_their_disks(before: str):
     run = story(f"[{before} {INHERITED}, {{start: a}}]")
     assert not differences(run, state="running", master="a", ids=[[1, 10]])
 
 
-def test_of_two_mirrors_that_wait_for_a_stopped_master_one_takes_over_when_the_other_dies():
+def test_waiting_mirror_is_promoted_when_the_other_waiting_mirror_dies():
     waiting = "{stop: [a, d]}, {stop: b}, {start: a}, {start: d}"
     assert not differences(story(f"[{waiting}]"), mirrors=["a", "d"], **WAITS)
     assert not differences(story(f"[{waiting}, {{kill: a}}]"), master="d", mirrors=[], **EMPTIED)
 
 
-def test_a_mirror_that_died_waiting_is_missed_by_the_next_but_not_by_itself():
+def test_next_mirror_to_start_sees_a_dead_waiting_mirror():
     alone = "{stop: [a, d]}, {stop: b}, {start: a}, {kill: a}"
     assert not differences(story(f"[{alone}, {{start: a}}]"), mirrors=["a"], **WAITS)
     assert not differences(story(f"[{alone}, {{start: d}}]"), master="d", **EMPTIED)
 
 
-def test_a_process_that_crashed_for_good_is_replaced_too():
+def test_master_that_crashed_too_often_is_replaced():
     crashes = ", ".join(f"{{crash: {{queue: q}}, at: {20 + second}}}" for second in range(6))
     run = story(f"[{{stop: [a, d]}}, {crashes}, {{start: a, at: 60}}]")
     assert not differences(run, master="a", mirrors=["b"], **EMPTIED)
 
 
-def test_a_transient_queue_without_a_master_is_taken_over_empty():
+def test_transient_queue_without_a_master_is_promoted_empty():
     run = story("[{declare: {queue: q2, node: b, durable: false}}, {stop: [a, d]}, {kill: b}, {start: a}]")
     assert not check(run, {"queues": {"q2": {"state": "running", "master": "a", "messages": 0}}})
 
 
-def test_who_starts_before_the_heir_of_a_forgotten_master_takes_over_in_its_place():
-    """`rabbit_amqqueue:forget_all_durable` writes the heir to disk; the record in memory names the dead master."""
+def test_node_that_starts_before_the_offline_candidate_is_promoted_instead():
+    """`rabbit_amqqueue:forget_all_durable` writes the new master to disk; the record in memory names the dead one."""
     forgotten = "{stop: a}, {stop: d}, {kill: b}, {forget_cluster_node: {node: b, from: c}}"
     assert not differences(story(f"[{forgotten}]"), master="a", state="down", ids=[[1, 10]])
     assert not differences(story(f"[{forgotten}, {{start: a}}, {{start: d}}]"), master="a", ids=[[1, 10]])

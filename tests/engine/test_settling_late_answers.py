@@ -1,4 +1,4 @@
-"""What clients answer for masters that are gone: what that settles, and whom it crashes."""
+"""Acks and nacks for deliveries of former masters: what they settle, and which queue process they crash."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hawb.scenario.run import Run
 
 
 def played(steps: str, version: str = "3.10", **arguments) -> dict:
-    """The outcome of steps on nodes a, b and c, where q stands on b and is mirrored."""
+    """Return the outcome of steps on nodes a, b and c. The mirrored queue q has its master on b."""
     given = {
         "scenario": "t",
         "cluster": {"nodes": ["a", "b", "c"], "version": version},
@@ -25,19 +25,19 @@ def played(steps: str, version: str = "3.10", **arguments) -> dict:
     return outcome(Run.of(read_scenario(given)))
 
 
-def ids(told: dict) -> list:
-    return told["queues"]["q"]["ids"]
+def ids(found: dict) -> list:
+    return found["queues"]["q"]["ids"]
 
 
-def crashed(told: dict) -> list:
-    return [event["node"] for event in told["events"] if event["event"] == "process_crashed"]
+def crashed(found: dict) -> list:
+    return [event["node"] for event in found["events"] if event["event"] == "process_crashed"]
 
 
 # Places
 
 
-def test_replicas_that_were_there_from_the_first_message_count_alike():
-    told = played("""
+def test_replicas_present_from_the_first_message_count_alike():
+    found = played("""
 - publish: {queue: q, count: 3}
 - purge: q
 - publish: {queue: q, count: 3}
@@ -45,11 +45,11 @@ def test_replicas_that_were_there_from_the_first_message_count_alike():
 - kill: b
 - ack: {consumer: c, count: 1}
 """)
-    assert told["ledger"]["q"]["removed"]["acknowledged"] == [[4, 4]]
+    assert found["ledger"]["q"]["removed"]["acknowledged"] == [[4, 4]]
 
 
-def test_a_mirror_that_joins_an_empty_queue_counts_from_nothing():
-    told = played("""
+def test_mirror_that_joins_an_empty_queue_counts_from_0():
+    found = played("""
 - publish: {queue: q, count: 2}
 - get: {queue: q, count: 2}
 - stop: [a, c]
@@ -59,12 +59,13 @@ def test_a_mirror_that_joins_an_empty_queue_counts_from_nothing():
 - kill: b
 - ack: {consumer: c, count: 1}
 """)
-    assert ids(told) == [[3, 4]]  # 3 had the third place on b; on a that is 5's.
-    assert [event["detail"]["meant"] for event in told["events"] if event["event"] == "answers_misplaced"] == [[[3, 3]]]
+    assert ids(found) == [[3, 4]]  # 3 had the third place on b; on a that is 5's.
+    misplaced = [event["detail"]["meant"] for event in found["events"] if event["event"] == "answers_misplaced"]
+    assert misplaced == [[[3, 3]]]
 
 
-def test_what_no_replica_takes_in_has_no_place():
-    told = played("""
+def test_rejected_messages_are_not_counted():
+    found = played("""
 - publish: {queue: q, count: 6}
 - get: {queue: q, count: 2}
 - stop: [a, c]
@@ -74,11 +75,11 @@ def test_what_no_replica_takes_in_has_no_place():
 - kill: b
 - ack: {consumer: c, count: 1}
 """, **{"x-max-length": 2, "x-overflow": "reject-publish"})
-    assert ids(told) == [[8, 8]]  # a drops 7 when it takes over. On b that had the third place, which on a 9 has.
+    assert ids(found) == [[8, 8]]  # a drops 7 when it takes over. On b that had the third place, which on a 9 has.
 
 
-def test_a_mirror_that_was_synchronised_goes_on_counting():
-    told = played("""
+def test_synchronised_mirror_continues_the_masters_count():
+    found = played("""
 - publish: {queue: q, count: 3}
 - stop: [a, c]
 - start: a
@@ -90,11 +91,11 @@ def test_a_mirror_that_was_synchronised_goes_on_counting():
 - kill: b
 - ack: {consumer: c, count: 6}
 """)
-    assert ids(told) == [[7, 7]]  # 4 and 5 had its first two places, 2 to 7 have the third to the eighth.
+    assert ids(found) == [[7, 7]]  # 4 and 5 had its first two places, 2 to 7 have the third to the eighth.
 
 
-def test_an_answer_may_be_for_a_message_that_comes_later():
-    told = played("""
+def test_late_ack_may_settle_a_later_message():
+    found = played("""
 - publish: {queue: q, count: 2}
 - stop: [a, c]
 - start: a
@@ -103,10 +104,10 @@ def test_an_answer_may_be_for_a_message_that_comes_later():
 - publish: {queue: q, count: 2, node: a}
 - ack: {consumer: c, count: 2}
 """)
-    assert told["ledger"]["q"]["lost"] == [[1, 2]] and ids(told) == []
+    assert found["ledger"]["q"]["lost"] == [[1, 2]] and ids(found) == []
 
 
-def test_places_of_a_replica_in_pieces():
+def test_places_of_a_replica_with_several_offsets():
     queue = SimpleNamespace(unplaced=((4, 5),), places=((1, ((2, 3, 0), (7, 8, 2), (9, places.OPEN, 3))),))
     assert places.places_of(queue, 0, ((6, 8), (1, 3))) == ((4, 6), (1, 3))
     assert places.places_of(queue, 1, ((2, 3), (7, 9))) == ((2, 3), (3, 4), (4, 4))
@@ -118,18 +119,18 @@ def test_places_of_a_replica_in_pieces():
 # In their order
 
 
-def test_each_delivery_is_answered_for_by_itself():
-    told = played("""
+def test_each_delivery_is_acked_by_itself():
+    found = played("""
 - publish: {queue: q, count: 2}
 - consume: {consumer: c, queue: q, node: c, prefetch: 1}
 - kill: b
 - kill: a
 - ack: {consumer: c, count: 3}
 """)
-    assert ids(told) == [[2, 2]] and told["consumers"]["c"]["unacknowledged"] == [[2, 2]]
+    assert ids(found) == [[2, 2]] and found["consumers"]["c"]["unacknowledged"] == [[2, 2]]
 
 
-def test_answers_are_told_apart_by_what_they_settle():
+def test_answers_are_split_by_what_they_settle():
     assert lead(((3, 5), (1, 2)), ((1, 4),)) == (2, ((3, 4),))
     assert lead(((3, 4), (1, 2)), ((1, 4),)) == (4, ((1, 4),))
     assert lead(((3, 4), (4, 5)), ((1, 9),)) == (2, ((3, 4),))
@@ -148,21 +149,21 @@ TWICE = """
 LETTERS = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}
 
 
-def test_what_follows_the_reject_that_crashes_a_queue_reaches_nobody():
-    told = played(TWICE, **LETTERS)
-    assert crashed(told) == ["a"] and told["queues"]["dead"]["ids"] == [[1, 1]]
-    assert ids(told) == [[2, 3]] and told["consumers"]["c"]["state"] == "cancelled"
+def test_acks_after_a_reject_that_crashes_the_queue_are_lost():
+    found = played(TWICE, **LETTERS)
+    assert crashed(found) == ["a"] and found["queues"]["dead"]["ids"] == [[1, 1]]
+    assert ids(found) == [[2, 3]] and found["consumers"]["c"]["state"] == "cancelled"
 
 
 @pytest.mark.parametrize(
     ("version", "arguments"), [("3.8", LETTERS), ("3.10", {}), ("3.10", LETTERS | {"x-dead-letter-exchange": "none"})]
 )
-def test_without_a_dead_letter_exchange_or_before_late_answers_count_nothing_crashes(version: str, arguments: dict):
+def test_late_reject_crashes_only_with_a_dead_letter_exchange_since_3_9(version: str, arguments: dict):
     assert crashed(played(TWICE, version, **arguments)) == []
 
 
-def test_a_channel_that_a_master_does_not_know_crashes_nothing():
-    told = played("""
+def test_late_reject_of_a_channel_unknown_to_the_master_crashes_nothing():
+    found = played("""
 - declare: {queue: dead, node: c}
 - publish: {queue: q, count: 3}
 - consume: {consumer: c, queue: q, node: c, prefetch: 1}
@@ -170,4 +171,4 @@ def test_a_channel_that_a_master_does_not_know_crashes_nothing():
 - kill: b
 - nack: {consumer: c, count: 1, requeue: false}
 """, **LETTERS)
-    assert crashed(told) == [] and ids(told) == [[1, 3]]
+    assert crashed(found) == [] and ids(found) == [[1, 3]]

@@ -1,6 +1,6 @@
-"""The key of a state: equal where nothing that happens later can tell two states apart, and only there.
+"""The search key of a state: equal exactly if no later step can distinguish two states.
 
-Random draws are held fixed: they are keyed by a counter that a key leaves out, and a searcher tries all of them.
+Random draws are held fixed: the key leaves out their counter, and a search tries all of them.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ BY_PLACE = {
 
 @pytest.mark.parametrize(("one", "other"), ALIKE.values(), ids=ALIKE)
 @pytest.mark.parametrize("then", [[], ["publish: {queue: q, count: 4}"], ["stop: b"], ["{kill: a, at: 100}"]])
-def test_what_does_not_matter_is_left_out(one, other, then):
+def test_key_ignores_differences_without_effect(one, other, then):
     assert key_of(run_of(*one, *then)) == key_of(run_of(*other, *then))
 
 
 @pytest.mark.parametrize(("one", "other"), BY_PLACE.values(), ids=BY_PLACE)
 @pytest.mark.parametrize("then", [[], ["publish: {queue: q, count: 4}"], ["stop: b"]])
-def test_places_matter_only_where_late_answers_count(one, other, then):
-    """A mirror that joins counts anew, so that it matters from 3.9 on how many messages there were."""
+def test_key_includes_message_counts_only_since_3_9(one, other, then):
+    """Since 3.9 late acks go by how many messages a replica has counted, and a mirror that joins counts from 0."""
     before = HEAD.replace("3.10", "3.8")
     assert key_of(run_of(*one, *then, head=before)) == key_of(run_of(*other, *then, head=before))
     assert key_of(run_of(*one, *then)) != key_of(run_of(*other, *then))
@@ -82,8 +82,8 @@ def test_places_matter_only_where_late_answers_count(one, other, then):
     assert key_of(run_of(*one, *freed)) == key_of(run_of(*other, *freed))
 
 
-def test_of_messages_whose_queue_is_gone_how_many_a_consumer_holds_matters():
-    """They are in no order any more; in 3.8 a cancelled consumer's channel still answers for them."""
+def test_key_includes_how_many_messages_of_a_deleted_queue_a_consumer_holds():
+    """Their order no longer matters; in 3.8 the channel of a cancelled consumer can still ack them."""
     held = ["publish: {queue: q, count: 10}", "consume: {consumer: c, queue: q, node: a}",
             "nack: {consumer: c, count: 1}", "cancel: c"]  # fmt: skip
     before = HEAD.replace("3.10", "3.8")
@@ -94,7 +94,7 @@ def test_of_messages_whose_queue_is_gone_how_many_a_consumer_holds_matters():
     assert len({one, other, more}) == 3
 
 
-def test_what_is_in_flight_is_told_from_now():
+def test_key_counts_times_from_now():
     early = run_of("{stop: b, at: 10}", "{expect: {}, at: 10.25}")
     late = run_of("{stop: b, at: 60}", "{expect: {}, at: 60.25}")
     later = run_of("{stop: b, at: 60}", "{expect: {}, at: 60.5}")
@@ -179,7 +179,7 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT.values(), ids=DIFFERENT)
-def test_what_matters_is_told_apart(one, other):
+def test_key_includes_differences_with_effect(one, other):
     assert key_of(run_of(*one)) != key_of(run_of(*other))
 
 
@@ -217,19 +217,19 @@ DIFFERENT_IN_QUORUM_QUEUES = {
 
 @pytest.mark.parametrize(("one", "other"), ALIKE_IN_QUORUM_QUEUES.values(), ids=ALIKE_IN_QUORUM_QUEUES)
 @pytest.mark.parametrize("then", [[], [P1], ["stop: a", P1], ["kill: [b, c]", P1]])
-def test_what_does_not_matter_of_a_quorum_queue_is_left_out(one, other, then):
+def test_key_ignores_differences_of_quorum_queues_without_effect(one, other, then):
     assert key_of(run_of(*one, *then, head=QUORUM)) == key_of(run_of(*other, *then, head=QUORUM))
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT_IN_QUORUM_QUEUES.values(), ids=DIFFERENT_IN_QUORUM_QUEUES)
-def test_what_matters_of_a_quorum_queue_is_told_apart(one, other):
+def test_key_includes_differences_of_quorum_queues_with_effect(one, other):
     assert key_of(run_of(*one, head=QUORUM)) != key_of(run_of(*other, head=QUORUM))
 
 
 # Which node is which
 
 
-def test_of_interchangeable_nodes_it_does_not_matter_which():
+def test_key_ignores_which_of_interchangeable_nodes():
     head = HEAD.replace("ha-mode: all", "ha-mode: exactly, ha-params: 1")
     assert key_of(run_of("kill: b", head=head)) == key_of(run_of("kill: c", head=head))
     assert key_of(run_of("kill: b", head=head)) != key_of(run_of("kill: a", head=head))
@@ -246,5 +246,5 @@ def test_of_interchangeable_nodes_it_does_not_matter_which():
         HEAD.replace("ha-mode: all", "queue-master-locator: min-masters"),
     ],
 )
-def test_where_a_rule_looks_at_names_it_does_matter(cluster):
+def test_key_includes_node_names_if_a_rule_uses_them(cluster):
     assert key_of(run_of("kill: b", head=cluster)) != key_of(run_of("kill: c", head=cluster))

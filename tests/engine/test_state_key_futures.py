@@ -1,6 +1,6 @@
-"""States with equal keys have equal futures: whatever happens next, it looks the same in all.
+"""States with equal search keys have equal futures: any next step has the same visible result.
 
-Random draws are held fixed, but where the next step draws both ends are tried.
+Random draws are held fixed; if the next step draws, both extremes are tried.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ pytestmark = pytest.mark.usefixtures("no_chance")
 
 
 def seen(run: Run, since: Run, names: dict[str, str]) -> dict:
-    """What a person sees of a run that went on from another: the cluster now and what has happened since, with messages
-    numbered anew, times counted from then on, and nodes under other names."""
+    """Return the visible state of a run and its events since another run that it continues.
+
+    Messages are renumbered, times count from that run's end, and nodes are renamed."""
     now, before = outcome(run), outcome(since)
     events = [
         (round((event["t"] - before["time_s"]) * 1e6), event["event"], event["node"], event["queue"])
@@ -41,19 +42,19 @@ OF_A_LOG = ("term", "commit_index", "log_entries", "disk_bytes", "memory_bytes",
 
 
 def queue_seen(queue: dict) -> dict:
-    """A queue without its message numbers: how many there are, and which carry the flag, counted from the oldest."""
+    """Return a queue without message numbers: their count, and which are redelivered, counted from the oldest."""
     numbers = [number for first, last in queue["ids"] for number in range(first, last + 1)]
     again = {number for first, last in queue["redelivered"] for number in range(first, last + 1)}
     views = [view | {"ids": sum(last - first + 1 for first, last in view["ids"])} for view in queue.get("views", [])]
     flags = [index for index, number in enumerate(numbers) if number in again]
     replicas = {node: {field: value for field, value in one.items() if field != "term"}
                 for node, one in queue.get("replicas", {}).items()}  # fmt: skip
-    told = {field: value for field, value in queue.items() if field not in OF_A_LOG}
-    return told | {"ids": len(numbers), "redelivered": flags, "views": views, "replicas": replicas}
+    visible = {field: value for field, value in queue.items() if field not in OF_A_LOG}
+    return visible | {"ids": len(numbers), "redelivered": flags, "views": views, "replicas": replicas}
 
 
 def renamed(value: object, names: dict[str, str]) -> object:
-    """A value with other names for nodes; lists that stand in alphabetical order do so again."""
+    """Return a value with nodes renamed. Sort lists again that are in alphabetical order."""
     if isinstance(value, dict):
         found = {names.get(field, field): in_order(field, renamed(inner, names)) for field, inner in value.items()}
         return dict(sorted(found.items()))
@@ -83,7 +84,7 @@ PAST = [
 
 
 def unlimited(step: dict) -> dict:
-    """A step of a program's beginning without limits: under those a past leaves timers and dead letters."""
+    """Return a step without limits, which would leave timers and dead letters."""
     if "set_policy" in step:
         policy = step["set_policy"]
         kept = {key: value for key, value in policy["definition"].items() if key.startswith("ha-")}
@@ -96,9 +97,10 @@ def unlimited(step: dict) -> dict:
 
 @settings(max_examples=500 if LONG else 40)
 @given(programs())
-def test_a_past_that_left_nothing_changes_nothing(program):
-    """The same steps after a past and without one: step by step keys stay equal, and so does what is seen. In 3.8: from
-    3.9 on late answers go by how many messages there were."""
+def test_past_without_lasting_effect_does_not_change_the_key(program):
+    """Play the same steps with and without a past: keys and visible states stay equal after each step.
+
+    This holds in 3.8; since 3.9 late acks go by how many messages a replica has counted."""
     given_, prelude, rest = program[0], program[1][:3], program[1][3:]
     fresh = Run(read_scenario(given_ | {"cluster": given_["cluster"] | {"version": "3.8"}}))
     for step in [unlimited(group[0][1]) for group in prelude] + [PAST[-7], PAST[-5], PAST[-2]]:
@@ -134,7 +136,7 @@ CLUSTERS = {
 
 
 def cluster_of(definition: dict) -> Run:
-    """Three nodes, and a queue with a message."""
+    """Return a run with three nodes and a queue with one message."""
     run = Run(read_scenario({"scenario": "t", "cluster": {"nodes": ["a", "b", "c"]}}))
     arguments = {name: value for name, value in definition.items() if name.startswith("x-")}
     if definition and not arguments:
@@ -145,7 +147,7 @@ def cluster_of(definition: dict) -> Run:
 
 
 def after(run: Run, steps: Iterable[dict]) -> Run:
-    """The run, gone on in a copy."""
+    """Return a copy of the run after these steps."""
     other = run.copy()
     for step in steps:
         other.apply_plain(step)
@@ -153,7 +155,7 @@ def after(run: Run, steps: Iterable[dict]) -> Run:
 
 
 def futures(run: Run, step: dict, names: dict[str, str]) -> set[str]:
-    """All that may be seen after a step: of two nodes a draw may take either."""
+    """Return all visible results of a step. A draw may pick either of two nodes."""
     found = set()
     for drawn in (0, 2**64 - 1):
         with mock.patch.object(randomness, "draw", lambda *_, drawn=drawn: drawn):
@@ -162,7 +164,7 @@ def futures(run: Run, step: dict, names: dict[str, str]) -> set[str]:
 
 
 def alike(one: Run, other: Run) -> bool:
-    """Whether there is a renaming of nodes under which they look the same after any step."""
+    """Return True if some renaming of nodes makes both look the same after any step."""
     names = one.settings.names
     return any(
         all(futures(one, step, renaming) == futures(other, renamed(step, renaming), {}) for step in STEPS)
@@ -172,7 +174,7 @@ def alike(one: Run, other: Run) -> bool:
 
 @pytest.mark.parametrize("definition", CLUSTERS.values(), ids=CLUSTERS)
 def test_states_with_equal_keys_have_equal_futures(definition):
-    """Of all states that few steps lead to, those with equal keys: whatever happens next, it looks the same in all."""
+    """Compare all states that few steps lead to and that have equal keys."""
     beginning = cluster_of(definition)
     groups: dict[tuple, list[Run]] = {}
     for steps in chain.from_iterable(product(STEPS, repeat=depth) for depth in range(4 if LONG else 3)):
@@ -187,5 +189,5 @@ def test_states_with_equal_keys_have_equal_futures(definition):
 
 
 def structure(run: Run) -> dict:
-    """A state as a person sees it, to leave out those that are the same node by node."""
+    """Return the visible state, to skip states that are the same node by node."""
     return seen(run, run, {})

@@ -45,7 +45,7 @@ COMMANDS = [
 @pytest.mark.parametrize(
     ("command", "asked", "version"), [(command, asked, one) for command, asked, those in COMMANDS for one in those]
 )
-def test_a_command_waits_for_each_member_in_reach_and_fails(command: str, asked: dict, version: str):
+def test_command_waits_for_each_reachable_member_and_fails(command: str, asked: dict, version: str):
     five = minority(version)
     before_s = five.outcome["time_s"]
     getattr(five, command)(**asked)
@@ -56,18 +56,18 @@ def test_a_command_waits_for_each_member_in_reach_and_fails(command: str, asked:
 
 
 @pytest.mark.parametrize("version", ["3.10", *SINCE_3_13])
-def test_a_majority_within_that_time_carries_the_command_out(version: str):
+def test_command_succeeds_if_a_majority_is_back_in_time(version: str):
     five = minority(version).add_member("log", node="e", at=10).start("d", at=20).wait(60)
     assert (members(five), texts(five)) == (["a", "b", "c", "e"], [])
 
 
-def test_a_majority_afterwards_takes_the_command_when_it_is_given_again():
+def test_repeated_command_succeeds_with_a_majority():
     five = minority().delete_member("log", node="b").start("d").delete_member("log", node="b")
     assert (members(five), len(texts(five))) == (["a", "c"], 1)
 
 
 @pytest.mark.parametrize("version", SINCE_3_13)
-def test_rebalancing_leaves_a_stream_where_it_is_and_is_not_refused(version: str):
+def test_rebalance_does_nothing_and_reports_no_error(version: str):
     three = Cluster("a", "b", "c", version=version)
     for name in ("log", "log2", "log3"):
         three.declare(name, node="a", arguments=STREAM)
@@ -75,7 +75,7 @@ def test_rebalancing_leaves_a_stream_where_it_is_and_is_not_refused(version: str
     assert (three.outcome["queues"]["log"]["leader"], texts(three)) == ("a", [])
 
 
-def test_with_one_of_two_sides_the_command_goes_to_the_first_running_node():
+def test_command_goes_to_the_first_running_node():
     parted = Cluster("a", "b", "c", version="4.0").declare("log", node="b", arguments=STREAM)
     parted.partition(["a"], ["b", "c"]).wait(75).delete_member("log", node="c")
     assert members(parted) == ["a", "b", "c"]
@@ -83,7 +83,7 @@ def test_with_one_of_two_sides_the_command_goes_to_the_first_running_node():
 
 
 @pytest.mark.parametrize("version", ["3.13", "4.0"])
-def test_a_node_that_is_forgotten_meanwhile_goes_on_counting(version: str):
+def test_forgotten_node_still_counts_for_the_majority(version: str):
     three = Cluster("a", "b", "c", version=version).declare("log", node="a", arguments=STREAM).kill("b", "c")
     three.forget_cluster_node(node="b").forget_cluster_node(node="c")
     assert (members(three), len(texts(three))) == (["a", "b", "c"], 2)
@@ -92,18 +92,18 @@ def test_a_node_that_is_forgotten_meanwhile_goes_on_counting(version: str):
     assert UNAVAILABLE in texts(three)[-1]
 
 
-def test_in_4_3_forgetting_a_node_tells_of_the_metadata_store_first():
+def test_4_3_forget_reports_the_metadata_store_first():
     assert texts(minority("4.3").forget_cluster_node(node="b")) == [
         "Khepri has timed out on node a.\nKhepri cluster could be in minority."
     ]
 
 
-def test_a_client_that_is_gone_gets_no_answer():
+def test_client_that_is_gone_gets_no_reply():
     five = minority().delete("log", node="e", at=1).kill("e", at=5).wait(100)
     assert (texts(five), members(five)) == ([], ["a", "b", "c"])
 
 
-def test_what_waits_is_part_of_a_state_s_key():
+def test_search_key_includes_waiting_commands():
     waiting = [
         minority().add_member("log", node="e", at=2), minority().delete_member("log", node="b", at=2),
         minority().delete_member("log", node="c", at=2), minority(),

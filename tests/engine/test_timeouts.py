@@ -1,4 +1,4 @@
-"""Consumers of a quorum queue of 4.3 that do not answer in time."""
+"""Consumer timeouts of a quorum queue in 4.3."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bench_43(**arguments: object) -> Bench:
 
 
 def time_out(bench: Bench, us: int) -> int:
-    """Time goes by, and what the leader wants is committed at once; returns how often it looked."""
+    """Let time pass and commit each timeout at once. Return how often the leader checked."""
     until_us, looked = bench.turn.now_us + us, 0
     while due := [at for at, _ in bench.turn.planned("q", AnswersDue) if at <= until_us]:
         bench.pass_time(min(due) - bench.turn.now_us)
@@ -31,7 +31,7 @@ def time_out(bench: Bench, us: int) -> int:
     return looked
 
 
-def test_what_is_not_answered_for_in_time_is_returned_and_has_not_failed():
+def test_unacknowledged_messages_are_returned_at_the_timeout():
     bench = bench_43(delivery_limit=0)
     bench.consume("c", prefetch=2)
     assert time_out(bench, SHORT_US - 1) == 0 and bench.held("c") == ((1, 2),)
@@ -41,7 +41,7 @@ def test_what_is_not_answered_for_in_time_is_returned_and_has_not_failed():
 
 
 @pytest.mark.parametrize("verdict", ["ack", "requeue", "reject"])
-def test_it_gets_nothing_until_it_has_answered_for_all_and_these_answers_do_nothing_else(verdict: str):
+def test_timed_out_consumer_is_served_after_it_settled_all_its_messages(verdict: str):
     bench = bench_43()
     bench.consume("c", prefetch=2)
     time_out(bench, SHORT_US)
@@ -52,7 +52,7 @@ def test_it_gets_nothing_until_it_has_answered_for_all_and_these_answers_do_noth
     assert bench.removed("acknowledged") == bench.removed("rejected") == EMPTY
 
 
-def test_each_delivery_has_an_end_of_its_own_and_a_new_one_when_it_is_delivered_again():
+def test_each_delivery_has_its_own_timeout():
     bench = bench_43()
     bench.consume("c", prefetch=1)
     bench.pass_time(4_000)
@@ -64,7 +64,7 @@ def test_each_delivery_has_an_end_of_its_own_and_a_new_one_when_it_is_delivered_
     assert time_out(bench, 4_000) == 1 and bench.held("c") == EMPTY and bench.held("d") == ((2, 2),)
 
 
-def test_the_time_is_what_the_queue_had_when_the_consumer_came():
+def test_timeout_is_fixed_when_the_consumer_subscribes():
     bench = bench_43()
     bench.consume("c", prefetch=1)
     bench.keep_to(consumer_timeout=1)
@@ -73,7 +73,7 @@ def test_the_time_is_what_the_queue_had_when_the_consumer_came():
     assert bench.held("c") == ((1, 1),) and bench.held("d") == EMPTY
 
 
-def test_without_a_setting_it_is_half_an_hour_and_before_4_3_the_queue_does_not_look():
+def test_default_timeout_is_30_minutes_and_the_queue_checks_since_4_3():
     bench = Bench("4.3")
     bench.publish(1)
     bench.consume("c", prefetch=1)
@@ -85,7 +85,7 @@ def test_without_a_setting_it_is_half_an_hour_and_before_4_3_the_queue_does_not_
     assert bench.turn.planned("q", AnswersDue) == [] and bench.turn.consumers["c"].timeout_ms is None
 
 
-def test_the_next_one_is_active_while_the_single_active_consumer_is_in_time_out():
+def test_next_consumer_is_active_while_the_single_active_one_is_timed_out():
     bench = bench_43(**SINGLE)
     bench.consume("a", prefetch=2)
     bench.consume("b", prefetch=1)
@@ -97,7 +97,7 @@ def test_the_next_one_is_active_while_the_single_active_consumer_is_in_time_out(
     assert bench.queue.active_consumer == "a" and bench.held("a") == ((2, 3),)
 
 
-def test_one_that_comes_anew_under_the_name_owes_nothing():
+def test_resubscribed_consumer_is_not_timed_out():
     bench = bench_43()
     bench.consume("c", prefetch=1)
     time_out(bench, SHORT_US)
@@ -106,7 +106,7 @@ def test_one_that_comes_anew_under_the_name_owes_nothing():
     assert bench.held("c") == ((1, 1),) and bench.queue.fifo.timed_out == ()
 
 
-def test_a_new_leader_sets_its_timer_and_one_that_leads_no_more_does_nothing():
+def test_new_leader_sets_its_timer_and_the_former_one_does_nothing():
     bench = bench_43()
     bench.consume("c", prefetch=1)
     bench.pass_time(SHORT_US // 2)
@@ -116,7 +116,7 @@ def test_a_new_leader_sets_its_timer_and_one_that_leads_no_more_does_nothing():
     assert bench.turn.planned("q", AnswersDue) == [(SHORT_US, AnswersDue("q", 1))]
 
 
-def test_a_timer_that_finds_all_answered_for_sets_the_next():
+def test_timer_without_overdue_deliveries_is_set_again():
     bench = bench_43()
     bench.consume("c", prefetch=1)
     bench.pass_time(4_000)

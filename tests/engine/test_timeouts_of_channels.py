@@ -1,4 +1,4 @@
-"""Channels of releases up to 4.2 look whether their oldest delivery is answered for, and end with an error if not."""
+"""Consumer timeouts of channels, up to 4.2: a channel closes if its oldest delivery is unacknowledged too long."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def timed_out(of: Cluster) -> list[dict]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("version", BY_CHANNEL)
-def test_a_channel_ends_after_half_an_hour_and_gives_its_messages_back(version: str, kind: str):
+def test_channel_closes_after_30_minutes_and_requeues_its_messages(version: str, kind: str):
     three = cluster(version, kind).publish("q", 5).consume(consumer="slow", queue="q", node="b", prefetch=2)
     three.wait(HALF_AN_HOUR - 60)
     assert consumer(three) == ("active", [[1, 2]])
@@ -46,7 +46,7 @@ def test_a_channel_ends_after_half_an_hour_and_gives_its_messages_back(version: 
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.10"])
-def test_a_mirrored_queue_gives_them_to_the_next_consumer(version: str):
+def test_mirrored_queue_redelivers_to_the_next_consumer(version: str):
     three = Cluster("a", "b", "c", version=version, consumer_timeout=120_000)
     three.set_policy("ha", "^q$", {"ha-mode": "all"}).declare("q", node="a").publish("q", 2)
     three.consume(consumer="slow", queue="q", node="a").consume(consumer="next", queue="q", node="c").wait(125)
@@ -62,13 +62,13 @@ def test_3_8_9_has_no_timeout_unless_one_is_configured():
 
 
 @pytest.mark.parametrize("version", BY_CHANNEL)
-def test_it_can_be_switched_off(version: str):
+def test_timeout_can_be_disabled(version: str):
     never = cluster(version, consumer_timeout="undefined").publish("q").consume(consumer="slow", queue="q")
     assert consumer(never.wait(100_000)) == ("active", [[1, 1]])
 
 
 @pytest.mark.parametrize("version", BY_CHANNEL)
-def test_a_channel_looks_once_a_minute(version: str):
+def test_channel_checks_once_a_minute(version: str):
     short = cluster(version, consumer_timeout=5_000).publish("q").consume(consumer="slow", queue="q", node="a").wait(59)
     assert consumer(short) == ("active", [[1, 1]])
     assert consumer(short.wait(2)) == ("closed", [])
@@ -78,8 +78,8 @@ def test_a_channel_looks_once_a_minute(version: str):
     ("command", "closed"),
     [("ack", False), ("nack", True)],
 )
-def test_the_oldest_delivery_that_is_not_answered_for_counts(command: str, closed: bool):
-    """What is given back is delivered again, and its time begins anew."""
+def test_oldest_unacknowledged_delivery_decides(command: str, closed: bool):
+    """A requeued message is redelivered, and its timeout restarts."""
     three = cluster("4.0").publish("q", 3).consume(consumer="slow", queue="q", node="a", prefetch=3).wait(1_000)
     three.ack("slow", count=2).publish("q", 1).wait(1_000)
     assert consumer(three) == ("closed", [])
@@ -89,7 +89,7 @@ def test_the_oldest_delivery_that_is_not_answered_for_counts(command: str, close
     assert (consumer(again.wait(1_000))[0] == "closed") == closed
 
 
-def test_what_was_fetched_and_what_a_cancelled_consumer_holds_times_out_too():
+def test_basic_gets_and_cancelled_consumers_time_out_too():
     three = cluster("3.10", "classic").publish("q", 3).get("q", 1, ack=False, consumer="holder")
     three.consume(consumer="slow", queue="q", node="a", prefetch=1).cancel("slow").wait(HALF_AN_HOUR + 60)
     assert [consumer(three, name)[0] for name in ("holder", "slow")] == ["closed", "closed"]
@@ -106,7 +106,7 @@ def test_automatic_acknowledgement_and_an_idle_consumer_have_no_timeout(kind: st
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("version", ["3.13", "4.0"])
-def test_a_policy_and_an_argument_of_the_queue_count_since_3_12(version: str, kind: str):
+def test_policy_and_queue_argument_apply_since_3_12(version: str, kind: str):
     by_argument = cluster(version, kind, arguments={"x-consumer-timeout": 60_000}).publish("q")
     assert consumer(by_argument.consume(consumer="slow", queue="q").wait(61))[0] == "closed"
     by_policy = cluster(version, kind).publish("q").consume(consumer="slow", queue="q").wait(200)
@@ -120,33 +120,33 @@ def test_a_policy_and_an_argument_of_the_queue_count_since_3_12(version: str, ki
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_before_3_12_the_argument_means_nothing(kind: str):
+def test_argument_is_ignored_before_3_12(kind: str):
     three = cluster("3.10", kind, arguments={"x-consumer-timeout": 60_000}).publish("q")
     assert consumer(three.consume(consumer="slow", queue="q").wait(1_000))[0] == "active"
-    told = {event["event"] for event in three.outcome["events"]}
-    assert told & {"not_simulated", "arguments_ignored"}
+    event_names = {event["event"] for event in three.outcome["events"]}
+    assert event_names & {"not_simulated", "arguments_ignored"}
 
 
-def test_a_quorum_queue_counts_the_delivery_as_failed():
+def test_timeout_counts_towards_the_delivery_limit_of_a_quorum_queue():
     limited = cluster("4.0", arguments={"x-delivery-limit": 0, "x-consumer-timeout": 60_000}).publish("q")
     limited.consume(consumer="slow", queue="q").wait(120)
     assert limited.outcome["ledger"]["q"]["removed"]["dropped"] == [[1, 1]]
 
 
-def test_what_a_channel_was_answered_counts_though_no_majority_has_heard_it():
+def test_ack_stops_the_timeout_before_it_is_committed():
     three = cluster("3.10").publish("q", 2).consume(consumer="slow", queue="q", node="a", prefetch=1)
     three.kill("b", "c").ack("slow").wait(2 * HALF_AN_HOUR)
     assert consumer(three)[0] == "active"
 
 
-def test_a_failover_leaves_the_time_of_what_the_client_still_holds():
+def test_failover_does_not_restart_the_timeout():
     three = Cluster("a", "b", "c", version="3.10").set_policy("ha", "^q$", {"ha-mode": "all"}).declare("q", node="a")
     three.publish("q", 1).consume(consumer="slow", queue="q", node="b", prefetch=1).wait(1_000).kill("a").wait(900)
     assert consumer(three)[0] == "closed"
 
 
 @pytest.mark.parametrize("version", ["3.10", "4.0", "4.3"])
-def test_a_client_that_answers_too_slowly_by_its_rate_times_out(version: str):
+def test_consumer_with_too_low_a_rate_times_out(version: str):
     three = cluster(version).publish("q", 10).consume(consumer="slow", queue="q", node="a", prefetch=1, rate=0.0003)
     three.wait(2 * HALF_AN_HOUR)
     assert consumer(three)[0] == "closed" if version != "4.3" else three.outcome["consumers"]["slow"]["cancel_notified"]
@@ -154,7 +154,7 @@ def test_a_client_that_answers_too_slowly_by_its_rate_times_out(version: str):
     assert consumer(steady.wait(5 * HALF_AN_HOUR))[0] == "active"
 
 
-def test_a_classic_queue_of_4_3_has_no_timeout_and_a_quorum_queue_heeds_the_configuration():
+def test_4_3_applies_the_configured_timeout_to_quorum_queues_only():
     classic = cluster("4.3", "classic").publish("q").consume(consumer="slow", queue="q").wait(100_000)
     assert consumer(classic) == ("active", [[1, 1]])
     short = cluster("4.3", consumer_timeout=60_000).publish("q").consume(consumer="slow", queue="q").wait(61)
@@ -164,7 +164,7 @@ def test_a_classic_queue_of_4_3_has_no_timeout_and_a_quorum_queue_heeds_the_conf
     assert day.wait(500).outcome["queues"]["q"]["messages_ready"] == 1
 
 
-def test_how_long_a_delivery_has_waited_is_part_of_a_state_s_key():
+def test_search_key_includes_how_long_a_delivery_has_waited():
     def key_after(seconds: float) -> tuple:
         three = cluster("3.10").publish("q").consume(consumer="slow", queue="q", node="a").wait(seconds)
         return key(three.run.moment().state, three.run.settings)

@@ -1,4 +1,4 @@
-"""A turn leads from one moment to the next: events in their order, moments that never change again."""
+"""Turns and moments: the order of events, and moments that never change."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_timers_do_not_keep_a_cluster_from_being_settled(priorities):
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([REACTION, TIMER]), st.sampled_from("xyz")), max_size=9))
-def test_an_event_that_is_taken_back_does_not_happen(entries):
+def test_unscheduled_event_does_not_happen(entries):
     turn = turn_at_the_beginning()
     for delay_us, priority, event in entries:
         turn.schedule(delay_us, event, priority=priority)
@@ -70,7 +70,7 @@ def test_an_event_that_is_taken_back_does_not_happen(entries):
     assert turn.settled() and turn.next_time_us() is None
 
 
-def test_an_event_remembers_the_step_and_the_entry_behind_it():
+def test_event_keeps_the_step_and_the_trace_entry_that_caused_it():
     turn = turn_at_the_beginning()
     turn.step, turn.because = 7, turn.emit("node_killed", node=0)
     turn.schedule(10, "later")
@@ -83,7 +83,7 @@ def test_an_event_remembers_the_step_and_the_entry_behind_it():
     assert (turn.step, turn.because, turn.now_us) == (7, 1, 20)
 
 
-def test_an_entry_names_what_brought_it_about():
+def test_trace_entry_names_its_cause():
     turn = turn_at_the_beginning()
     first = turn.emit("node_killed", node=0)
     turn.because = first
@@ -93,7 +93,7 @@ def test_an_entry_names_what_brought_it_about():
     assert turn.entries[third].detail == {"ids": [[1, 3]]}
 
 
-def test_numbers_are_never_given_twice():
+def test_numbers_are_unique():
     turn = turn_at_the_beginning()
     given_ = [turn.schedule(0, "x"), turn.next_number(), turn.schedule(0, "y"), turn.next_number()]
     again = Turn(SETTINGS, turn.finish(), 0)
@@ -105,7 +105,7 @@ def test_numbers_are_never_given_twice():
     ("pass_time", "events_left", "now_us"),
     [(advance.before, 3, 20), (advance.through, 1, 20)],
 )
-def test_time_passes_up_to_a_point_or_through_it(pass_time: Callable, events_left, now_us):
+def test_time_passes_up_to_or_through_a_point(pass_time: Callable, events_left, now_us):
     turn = turn_at_the_beginning()
     for delay_us in (10, 20, 20, 30):
         turn.schedule(delay_us, DepthFell("no such queue"))
@@ -115,7 +115,7 @@ def test_time_passes_up_to_a_point_or_through_it(pass_time: Callable, events_lef
     assert turn.now_us == 20, "a time already past changes nothing"
 
 
-def test_an_event_that_a_flow_takes_back_is_not_made_up_for_by_a_later_one(monkeypatch):
+def test_event_unscheduled_by_a_flow_is_not_replaced_by_a_later_one(monkeypatch):
     turn = turn_at_the_beginning()
     taken_back, later = DepthFell("no such queue"), DepthFell("nor this")
     turn.schedule(10, taken_back)
@@ -128,15 +128,15 @@ def test_an_event_that_a_flow_takes_back_is_not_made_up_for_by_a_later_one(monke
 # Moments
 
 
-def told(moment: Moment) -> str:
-    """Everything that a moment holds, as text."""
+def as_text(moment: Moment) -> str:
+    """Return everything that a moment holds, as text."""
     beside = (moment.ledger, moment.losses, moment.refusals, moment.entries, moment.entries_before)
     return repr((moment.state, *beside, moment.trace()))
 
 
 @settings(max_examples=300 if LONG else 30)
 @given(programs(), st.data())
-def test_a_moment_never_changes_whatever_is_continued_from_it(program, data):
+def test_moment_does_not_change_when_a_run_continues_from_it(program, data):
     given_, groups = program
     run = Run(read_scenario(given_ | {"steps": concrete(given_, groups)}))
     moments, stages = [run.moment()], []
@@ -147,7 +147,7 @@ def test_a_moment_never_changes_whatever_is_continued_from_it(program, data):
             aside = run.copy()
             aside.apply_plain({"kill": given_["cluster"]["nodes"][:1]})
             stages.append(aside.moment())
-    texts = [told(moment) for moment in moments + stages]
+    texts = [as_text(moment) for moment in moments + stages]
     for moment in list(moments + stages):
         turn = Turn(run.settings, moment, 99)
         turn.emit("node_killed")
@@ -156,10 +156,10 @@ def test_a_moment_never_changes_whatever_is_continued_from_it(program, data):
             turn.book(name, published=10**6)
         advance.until_settled(turn)
         turn.finish()
-    assert [told(moment) for moment in moments + stages] == texts
+    assert [as_text(moment) for moment in moments + stages] == texts
 
 
-def test_a_moment_knows_the_one_before_and_branches_share_it():
+def test_branches_share_the_moment_before():
     first = begin(SETTINGS, {}, [], [])
     one, other = Turn(SETTINGS, first, 0), Turn(SETTINGS, first, 0)
     one.emit("node_killed", node=0)
@@ -171,7 +171,7 @@ def test_a_moment_knows_the_one_before_and_branches_share_it():
     assert first.trace() == []
 
 
-def test_equal_states_are_equal_and_what_did_not_change_is_shared():
+def test_states_compare_by_value_and_share_unchanged_parts():
     given_ = {"scenario": "t", "cluster": {"nodes": ["a", "b"]}}
     steps = [{"declare": {"queue": "q"}}, {"declare": {"queue": "r"}}, {"publish": {"queue": "q", "count": 3}}]
     one, other = (Run(read_scenario(given_ | {"steps": []})) for _ in range(2))
@@ -184,7 +184,7 @@ def test_equal_states_are_equal_and_what_did_not_change_is_shared():
     assert one.moment(2).state.queues["q"] != one.moment(3).state.queues["q"]
 
 
-def test_an_outcome_is_nobodys_to_change():
+def test_changing_an_outcome_does_not_change_the_run():
     run = Run(read_scenario({"scenario": "t", "cluster": {"nodes": ["a", "b"]}, "steps": []}))
     definition = {"ha-mode": "nodes", "ha-params": ["a"]}
     run.apply_plain({"set_policy": {"name": "p", "pattern": "q", "definition": definition}})
@@ -196,7 +196,7 @@ def test_an_outcome_is_nobodys_to_change():
 
 
 def spoil(value: object) -> None:
-    """Changes everything in an outcome that can be changed."""
+    """Change everything in an outcome that can be changed."""
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             spoil(inner)

@@ -1,4 +1,4 @@
-"""Large maps of moments are what copies of dicts would be, at the cost of what changes."""
+"""Large maps of moments behave as copied dicts but cost only what changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write(entries: dict[str, object], writes: list[tuple[int, str]], value: obje
 
 
 @given(st.integers(0, 8), TURNS)
-def test_each_version_is_what_a_copy_would_be(size: int, turns: list[tuple[int, list, bool]]):
+def test_version_equals_a_copied_dict(size: int, turns: list[tuple[int, list, bool]]):
     first = {f"q{number}": 0 for number in range(size)}
     kept, copies = [Version(Open(first))], [first]
     for number, (begins_with, writes, finishes) in enumerate(turns):
@@ -47,7 +47,7 @@ def test_each_version_is_what_a_copy_would_be(size: int, turns: list[tuple[int, 
         assert version == copy and len(version) == len(copy) and list(version) == list(copy)
 
 
-def test_what_is_equal_to_what_it_was_stays_the_very_value():
+def test_equal_value_stays_the_same_object():
     entries = {f"q{number}": [number] for number in range(100)}
     before = Version(Open(entries))
     after = opened(before)
@@ -56,7 +56,7 @@ def test_what_is_equal_to_what_it_was_stays_the_very_value():
     assert then["q1"] is entries["q1"] and then["q2"] == ["new"] and before["q2"] == [2]
 
 
-def test_going_through_a_version_is_safe_while_a_turn_goes_on_from_it():
+def test_iterating_over_a_version_is_safe_while_a_turn_continues_from_it():
     before = Version(Open({f"q{number}": 0 for number in range(100)}))
     seen = []
     for name in before:
@@ -83,7 +83,7 @@ STORY = [
 ]
 
 
-def test_a_story_is_the_same_whether_its_maps_are_copied_or_handed_on(monkeypatch):
+def test_outcome_is_the_same_with_copied_and_shared_maps(monkeypatch):
     scenario = {"scenario": "t", "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"}, "steps": STORY}
     copied = Run.of(read_scenario(scenario))
     monkeypatch.setattr(versions, "SMALL", 0)
@@ -110,5 +110,5 @@ def kept_by_steps(queues: int) -> int:
     return kept
 
 
-def test_what_a_step_keeps_grows_with_what_changes_not_with_how_many_queues_there_are():
+def test_memory_of_a_step_grows_with_its_changes_not_with_the_number_of_queues():
     assert kept_by_steps(1600) < 2 * kept_by_steps(200)

@@ -1,4 +1,4 @@
-"""A definitions export becomes the start of a scenario; what that cannot carry is named, and bad files are refused."""
+"""Importing a definitions export into a scenario: what is carried, what is only noted, and refused files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def noted(result: Imported, *words: str) -> bool:
     return any(all(word in note for word in words) for note in result.notes)
 
 
-def test_the_real_export_carries_every_queue_and_policy():
+def test_import_of_the_real_export_has_every_queue_and_policy():
     scenario = import_cluster(REAL / "definitions.json").scenario
     assert len(scenario["queues"]) == 31
     assert len(scenario["policies"]) == 7
@@ -66,7 +66,7 @@ def test_the_real_export_carries_every_queue_and_policy():
 
 
 @pytest.mark.parametrize("listing", [None, *LISTINGS], ids=lambda file: file.name if file else "none")
-def test_no_user_no_hash_and_no_permission_is_kept(listing: Path | None):
+def test_import_drops_users_hashes_and_permissions(listing: Path | None):
     result = import_cluster(REAL / "definitions.json", [listing] if listing else [])
     assert not SECRET.search(json.dumps(result.scenario))
     assert not SECRET.search("\n".join(result.notes))
@@ -82,7 +82,7 @@ def test_no_user_no_hash_and_no_permission_is_kept(listing: Path | None):
         ("4", None), ("3.²", None),
     ],
 )  # fmt: skip
-def test_a_release_gets_the_nearest_profile(tmp_path: Path, release: str, expected: str | None):
+def test_release_is_mapped_to_the_nearest_profile(tmp_path: Path, release: str, expected: str | None):
     assert profile(release) == expected
     result = imported(tmp_path, EXPORT | {"rabbitmq_version": release})
     assert result.scenario["cluster"]["version"] == (expected or "3.8")
@@ -90,11 +90,11 @@ def test_a_release_gets_the_nearest_profile(tmp_path: Path, release: str, expect
     assert noted(result, "profile", told) == (release not in {exact.release for exact in PROFILES.values()})
 
 
-def test_the_profiles_are_those_of_the_contract():
+def test_profiles_are_the_accepted_versions():
     assert tuple(PROFILES) == get_args(Version)
 
 
-def test_what_a_scenario_cannot_carry_is_named(tmp_path: Path):
+def test_content_that_is_not_imported_is_noted(tmp_path: Path):
     export = EXPORT | {
         "vhosts": [
             {"name": "/", "limits": {"max-queues": 5}, "metadata": {"default_queue_type": "quorum", "tags": []}},
@@ -129,7 +129,7 @@ def test_what_a_scenario_cannot_carry_is_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("release", "carried"), [("3.10.8", True), ("3.8.9", False)])
-def test_a_stream_is_carried_where_the_release_has_streams(tmp_path: Path, release: str, carried: bool):
+def test_stream_is_imported_if_the_release_has_streams(tmp_path: Path, release: str, carried: bool):
     log = {"name": "log", "vhost": "/", "type": "stream", "arguments": {"x-initial-cluster-size": 5}}
     result = imported(tmp_path, EXPORT | {"rabbitmq_version": release, "queues": [log]})
     assert [entry["type"] for entry in result.scenario["queues"]] == ["stream"] * carried
@@ -138,7 +138,7 @@ def test_a_stream_is_carried_where_the_release_has_streams(tmp_path: Path, relea
 
 @pytest.mark.parametrize("definition", [{"expires": 9}, '{"expires": 9}', [["expires", 9]]],
                          ids=["object", "text", "pairs"])  # fmt: skip
-def test_operator_policies_stand_among_the_parameters(tmp_path: Path, definition: Any):
+def test_operator_policies_are_read_from_parameters(tmp_path: Path, definition: Any):
     value = {"pattern": "^a", "definition": definition, "priority": 3}
     parameter = {"vhost": "shop", "component": "operator_policy", "name": "cap", "value": value}
     result = imported(tmp_path, EXPORT | {"parameters": [parameter]})
@@ -163,7 +163,7 @@ EMPTY = {"object": {}, "list": [], "null": None}
 
 
 @pytest.mark.parametrize("listed", LISTED.values(), ids=LISTED)
-def test_a_property_list_is_an_object_or_a_list_of_pairs(tmp_path: Path, listed: Any):
+def test_property_list_may_be_an_object_or_a_list_of_pairs(tmp_path: Path, listed: Any):
     """Up to 4.2 an export has limits and operator policies as RabbitMQ keeps them."""
     policy = {"name": "cap", "vhost": "/", "pattern": "q"}
     arguments = json.loads(json.dumps(listed).replace("max-length", "x-max-length"))
@@ -184,7 +184,7 @@ def test_a_property_list_is_an_object_or_a_list_of_pairs(tmp_path: Path, listed:
     read_routing([tmp_path / "definitions.json"])
 
 
-def test_an_operator_policy_may_be_a_list_of_pairs_itself(tmp_path: Path):
+def test_operator_policy_may_be_a_list_of_pairs(tmp_path: Path):
     value = [["pattern", "q"], ["definition", [["max-length", 5000]]], ["priority", 1], ["apply-to", "queues"]]
     parameter = {"component": "operator_policy", "name": "cap", "vhost": "/", "value": value}
     [policy] = imported(tmp_path, {"queues": [{"name": "q", "vhost": "/"}], "parameters": [parameter]}).scenario[
@@ -196,14 +196,14 @@ def test_an_operator_policy_may_be_a_list_of_pairs_itself(tmp_path: Path):
 
 
 @pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY)
-def test_an_empty_property_list_is_an_object_a_list_or_null(tmp_path: Path, empty: Any):
+def test_empty_property_list_may_be_an_object_a_list_or_null(tmp_path: Path, empty: Any):
     result = imported(tmp_path, {"vhosts": [{"name": "/", "limits": empty, "metadata": empty}],
                                  "queues": [{"name": "q", "vhost": "/", "arguments": empty}]})  # fmt: skip
     assert "arguments" not in result.scenario["queues"][0]
     assert not noted(result, "limits") and not noted(result, "metadata")
 
 
-def test_an_argument_of_any_depth_is_read(tmp_path: Path):
+def test_nested_argument_is_read(tmp_path: Path):
     arguments = {"x-a": [["b", {"c": [1, [2]]}]]}
     result = imported(tmp_path, {"queues": [{"name": "q", "vhost": "/", "arguments": arguments}]})
     assert result.scenario["queues"][0]["arguments"] == arguments
@@ -219,7 +219,7 @@ def test_an_argument_of_any_depth_is_read(tmp_path: Path):
         ([["x-expires", "ninth", 9]], "pairs of key and value"),
     ],
 )
-def test_a_refusal_names_the_argument(tmp_path: Path, arguments: Any, said: str):
+def test_refusal_names_the_argument(tmp_path: Path, arguments: Any, said: str):
     error = refused(tmp_path, json.dumps({"queues": [{"name": "q", "vhost": "/", "arguments": arguments}]}))
     assert said in str(error)
 
@@ -251,7 +251,7 @@ QUORUM = {"metadata": {"default_queue_type": "quorum"}}
         ("3.8.9", QUORUM, {}, "classic"),
     ],
 )
-def test_a_queue_without_a_type_gets_that_of_its_virtual_host(
+def test_queue_without_a_type_gets_the_default_of_its_virtual_host(
     tmp_path: Path, release: str | None, vhost: dict, queue: dict, expected: str
 ):
     export = {
@@ -266,7 +266,7 @@ def test_a_queue_without_a_type_gets_that_of_its_virtual_host(
     assert (told in found.notes) == (expected != "classic" and not given)
 
 
-def test_a_listing_decides_which_type_a_queue_has(tmp_path: Path):
+def test_listing_overrides_the_queue_type(tmp_path: Path):
     (tmp_path / "queues.json").write_text(json.dumps([{"name": "q", "vhost": "apps", "type": "classic", "node": "a"}]))
     export = {"rabbitmq_version": "4.1.2", "vhosts": [{"name": "apps"} | QUORUM],
               "queues": [{"name": "q", "vhost": "apps"}]}  # fmt: skip
@@ -274,13 +274,13 @@ def test_a_listing_decides_which_type_a_queue_has(tmp_path: Path):
     assert "type" not in result.scenario["queues"][0]
 
 
-def test_policies_without_a_rule_are_carried_as_they_are(tmp_path: Path):
+def test_policies_that_are_not_simulated_are_imported_unchanged(tmp_path: Path):
     policy = {"name": "f", "vhost": "/", "pattern": "", "definition": {"federation-upstream-set": "all"}}
     result = imported(tmp_path, EXPORT | {"policies": [policy | {"apply-to": "exchanges"}]})
     assert result.scenario["policies"] == [policy | {"apply_to": "exchanges", "priority": 0}]
 
 
-def test_an_export_of_one_virtual_host(tmp_path: Path):
+def test_export_of_one_virtual_host_needs_its_name(tmp_path: Path):
     queue = {"name": "q", "durable": True, "arguments": {}}
     export: dict[str, Any] = {"queues": [queue], "policies": []}
     result = imported(tmp_path, export)
@@ -292,14 +292,14 @@ def test_an_export_of_one_virtual_host(tmp_path: Path):
     assert [entry["queue"] for entry in result.scenario["queues"]] == ["other::q"]
 
 
-def test_names_with_double_colons(tmp_path: Path):
+def test_names_with_double_colons_are_prefixed_by_the_virtual_host(tmp_path: Path):
     queues = [{"name": "a::b", "vhost": "/"}, {"name": "c::d", "vhost": "v"}, {"name": "q", "vhost": "x::y"}]
     result = imported(tmp_path, {"queues": queues})
     assert [entry["queue"] for entry in result.scenario["queues"]] == ["/::a::b", "v::c::d"]
     assert noted(result, "left out", "x::y::q")
 
 
-def test_nodes_are_made_up_when_nothing_names_one(tmp_path: Path):
+def test_nodes_are_generated_if_no_file_names_one(tmp_path: Path):
     policy = {"name": "p", "vhost": "/", "pattern": "", "definition": {"ha-mode": "exactly", "ha-params": 5}}
     result = imported(tmp_path, {"policies": [policy]})
     assert result.scenario["cluster"]["nodes"] == ["node1", "node2", "node3", "node4", "node5"]
@@ -337,14 +337,14 @@ WHOLE = json.dumps(EXPORT)
         (json.dumps(EXPORT | {"policies": [{"name": "p", "pattern": "", "definition": "{"}]}), "policy 'p'", ""),
     ],
 )  # fmt: skip
-def test_a_bad_file_is_refused_in_one_message(tmp_path: Path, text: str, place: str, given: str):
+def test_invalid_file_is_refused_in_one_message(tmp_path: Path, text: str, place: str, given: str):
     error = refused(tmp_path, text)
     assert place in error.place
     assert given in error.given
     assert error.accepted
 
 
-def test_files_that_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_unreadable_and_binary_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "binary"
     file.write_bytes(b"\x83h\x02\xff\xfe")
     for missing in (file, tmp_path, tmp_path / "none"):
@@ -363,13 +363,13 @@ ODD = st.recursive(
 
 
 def spots(value: Any) -> list[tuple[Any, Any]]:
-    """Each (container, key) below a value."""
+    """Return each (container, key) below a value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [spot for key, inner in items for spot in ((value, key), *spots(inner))]
 
 
 @given(st.data())
-def test_a_mutated_export_is_imported_whole_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
+def test_mutated_export_is_imported_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
     export = copy.deepcopy(EXPORT)
     for _ in range(data.draw(st.integers(1, 4))):
         if places := spots(export):
@@ -390,12 +390,12 @@ def test_a_mutated_export_is_imported_whole_or_refused(tmp_path_factory: pytest.
 
 
 @given(data=st.data())
-def test_a_cut_export_is_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
+def test_truncated_export_is_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
     end = data.draw(st.integers(0, len(WHOLE) - 1))
     refused(tmp_path_factory.getbasetemp(), WHOLE[:end])
 
 
-def test_settings_that_an_upgrade_has_left_in_policies_have_no_effect(tmp_path: Path):
+def test_obsolete_policy_settings_have_no_effect(tmp_path: Path):
     def policy(name: str, **definition: object) -> dict[str, object]:
         definition = {key.replace("_", "-"): value for key, value in definition.items()}
         return {"vhost": "/", "name": name, "pattern": "^q", "apply-to": "queues", "priority": 0,

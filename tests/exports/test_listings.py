@@ -1,4 +1,4 @@
-"""Each listing beside the real definitions tells what it can, and a note tells what it cannot."""
+"""Listings beside the definitions: what each format adds, and notes about what it lacks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def queue(result: Imported, name: str) -> dict[str, Any]:
 
 
 def published(rate: Any) -> list[dict[str, Any]]:
-    """A listing of a queue to which so many messages a second are published."""
+    """Return a listing of a queue with this publish rate."""
     return [{"name": "b", "vhost": "/", "messages": 1, "message_stats": {"publish_details": {"rate": rate}}}]
 
 
@@ -40,7 +40,7 @@ def noted(result: Imported, *words: str) -> bool:
 
 @pytest.fixture
 def beside(tmp_path: Path):
-    """Imports a small export (queues a, b in /, queue a in v) with listings written from Python values or text."""
+    """Import a small export (queues a, b in /, queue a in v) with listings given as Python values or text."""
 
     def run(*listings: Any, vhost: str = "", export: dict[str, Any] | None = None) -> Imported:
         queues = [{"name": "a", "vhost": "/"}, {"name": "b", "vhost": "/"}, {"name": "a", "vhost": "v"}]
@@ -55,7 +55,7 @@ def beside(tmp_path: Path):
     return run
 
 
-def test_the_management_listing_tells_all():
+def test_management_listing_has_all_facts():
     result = real("api-queues.json", "api-nodes.json")
     assert result.scenario["cluster"] == {"nodes": [A, B, C], "version": "3.10", "net_ticktime": 60}
     assert queue(result, "orders.new") == {
@@ -77,7 +77,7 @@ def test_the_management_listing_tells_all():
     assert len(msgspec.convert(result.scenario, Scenario).queues) == 31
 
 
-def test_text_listings_tell_places_and_depths():
+def test_text_listing_has_replicas_and_depths():
     result = real("list_queues.txt", "list_queues-shop.txt")
     assert result.scenario["cluster"]["nodes"] == [A, B, C]
     assert queue(result, "ha.audit") == {
@@ -95,7 +95,7 @@ def test_text_listings_tell_places_and_depths():
     assert noted(result, "no listing has the nodes", repr(C))
 
 
-def test_the_json_of_rabbitmqctl_tells_no_places():
+def test_json_of_rabbitmqctl_has_no_replicas():
     result = real("list_queues.json", "cluster_status.json")
     assert queue(result, "orders.new") == {"queue": "orders.new", "messages": 900, "unacknowledged": 25, "size": 256}
     assert queue(result, "qq.pair")["leader"] == A
@@ -114,7 +114,7 @@ def test_all_real_listings_agree():
     assert result.scenario["queues"] == real("api-queues.json").scenario["queues"]
 
 
-def test_columns_in_any_order_with_a_banner(beside):
+def test_text_listing_may_have_a_banner_and_columns_in_any_order(beside):
     text = (
         "Timeout: 60.0 seconds ...\r\nListing queues for vhost v ...\r\nmemory\tslave_pids\tpid\tname\tmessages\r\n"
         "9\t[<y.z.1.2.3>, <w@h.1.2.3>]\t<rabbit@a.b.1.22.333>\ta\t4\r\n"
@@ -123,7 +123,7 @@ def test_columns_in_any_order_with_a_banner(beside):
     assert entry == {"queue": "v::a", "messages": 4, "master": "rabbit@a.b", "mirrors": ["y.z", "w@h"]}
 
 
-def test_the_virtual_host_of_a_listing(beside):
+def test_virtual_host_of_a_listing_is_inferred_or_required(beside):
     only_slash = [{"name": "b", "messages": 1}]
     assert queue(beside(only_slash), "b")["messages"] == 1
     ambiguous = [{"name": "a", "messages": 2}]
@@ -137,7 +137,7 @@ def test_the_virtual_host_of_a_listing(beside):
     assert noted(result, "'w' is not used")
 
 
-def test_a_file_whose_name_holds_an_equals_sign(tmp_path: Path):
+def test_file_name_may_contain_an_equals_sign(tmp_path: Path):
     odd = tmp_path / "x=y"
     odd.touch()
     assert split_source(odd) == (odd, None)
@@ -145,14 +145,14 @@ def test_a_file_whose_name_holds_an_equals_sign(tmp_path: Path):
     assert split_source("plain") == (Path("plain"), None)
 
 
-def test_a_path_of_windows_behind_a_virtual_host():
+def test_windows_path_may_follow_a_virtual_host():
     path = r"C:\Users\A B\own queues.json"
     assert split_source(path) == (Path(path), None)
     assert split_source(f"/={path}") == (Path(path), "/")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
-def test_what_windows_pipes_into_a_file(tmp_path: Path, encoding: str):
+def test_utf_16_and_byte_order_marks_are_read(tmp_path: Path, encoding: str):
     marked = "\ufeff" if encoding == "utf-16-be" else ""
     copies = [tmp_path / name for name in ("definitions.json", "list_queues.txt")]
     for copy in copies:
@@ -161,13 +161,13 @@ def test_what_windows_pipes_into_a_file(tmp_path: Path, encoding: str):
     assert import_cluster(copies[0], copies[1:]).scenario == real("list_queues.txt").scenario
 
 
-def test_half_a_letter_of_utf_16_is_refused(tmp_path: Path):
+def test_truncated_utf_16_is_refused(tmp_path: Path):
     (tmp_path / "queues").write_bytes(b"\xff\xfea\x00b")
     with pytest.raises(ImportRefused, match="UTF-16"):
         import_cluster(REAL / "definitions.json", [tmp_path / "queues"])
 
 
-def test_the_later_listing_stands_and_says_so(beside):
+def test_later_listing_overrides_and_is_noted(beside):
     rows = [{"name": "b", "vhost": "/", "node": "n1", "messages": 1, "recoverable_slaves": None}]
     result = beside(rows, [rows[0] | {"node": "n2", "messages": None}])
     assert queue(result, "b") == {"queue": "b", "messages": 1, "master": "n2"}
@@ -175,7 +175,7 @@ def test_the_later_listing_stands_and_says_so(beside):
     assert not noted(result, "overrules", "messages")
 
 
-def test_a_listing_against_the_definitions(beside):
+def test_contradictions_between_listing_and_definitions_are_noted(beside):
     rows = [
         {"name": "a", "vhost": "/", "messages": 0, "durable": False, "policy": "gone", "state": "down"},
         {"name": "amq.gen-1", "vhost": "/", "messages": 3, "exclusive": True},
@@ -202,7 +202,7 @@ def test_a_listing_against_the_definitions(beside):
         assert noted(result, *words), words
 
 
-def test_counts_and_sizes(beside):
+def test_counts_and_sizes_are_read(beside):
     def entry(**row: Any) -> dict[str, Any]:
         return queue(beside([{"name": "b", "vhost": "/", **row}]), "b")
 
@@ -214,7 +214,7 @@ def test_counts_and_sizes(beside):
     assert entry(state="running") == {"queue": "b", "messages": 0}
 
 
-def test_mirrors_that_contradict_each_other(beside):
+def test_contradictory_mirrors_are_noted(beside):
     row = {
         "name": "b",
         "vhost": "/",
@@ -228,7 +228,7 @@ def test_mirrors_that_contradict_each_other(beside):
     assert noted(result, "contradict each other")
 
 
-def test_a_quorum_queue_without_a_leader(beside):
+def test_quorum_queue_without_a_leader_is_imported(beside):
     export = {"queues": [{"name": "q", "vhost": "/", "type": "quorum"}]}
     row = {"name": "q", "vhost": "/", "messages": 0, "members": ["x", "y"], "online": ["y"], "leader": ""}
     result = beside([row], export=export)
@@ -238,7 +238,7 @@ def test_a_quorum_queue_without_a_leader(beside):
 
 
 @pytest.mark.parametrize(("running", "stopped"), [(True, ["x"]), (False, None)])
-def test_a_member_that_is_not_online_is_stopped_if_its_node_runs(running: bool, stopped: list[str] | None, beside):
+def test_offline_member_on_a_running_node_counts_as_stopped(running: bool, stopped: list[str] | None, beside):
     export = {"queues": [{"name": "q", "vhost": "/", "type": "quorum"}]}
     row = {"name": "q", "vhost": "/", "messages": 0, "members": ["x", "y"], "online": ["y"], "leader": "y"}
     nodes = [{"name": "x", "running": running}, {"name": "y", "running": True}]
@@ -247,7 +247,7 @@ def test_a_member_that_is_not_online_is_stopped_if_its_node_runs(running: bool, 
     assert not noted(result, "not online")
 
 
-def test_nodes_down_and_nodes_that_nobody_lists(beside):
+def test_nodes_down_and_unlisted_nodes_are_imported(beside):
     rows = [{"name": "b", "vhost": "/", "messages": 0, "node": "old", "recoverable_slaves": None}]
     status = {
         "running_nodes": ["n2"],
@@ -264,7 +264,7 @@ def test_nodes_down_and_nodes_that_nobody_lists(beside):
         assert noted(result, *words), words
 
 
-def test_the_management_list_of_nodes(beside):
+def test_management_listing_of_nodes_is_read(beside):
     nodes = [
         {"name": "n1", "running": True, "net_ticktime": 30, "mem_alarm": True, "partitions": ["n2"]},
         {"name": "n2", "running": False, "type": "ram"},
@@ -299,7 +299,7 @@ def test_policies_are_checked(beside):
     assert noted(result, "'/::kept'", "not in listing0")
 
 
-def test_releases_and_totals_of_a_listing(beside):
+def test_release_and_totals_of_a_listing_are_used(beside):
     result = beside({"rabbitmq_version": "3.8.9", "object_totals": {"queues": 4}})
     assert result.scenario["cluster"]["version"] == "3.8"
     assert noted(result, "'3.8.9'", "'3.10.8'")
@@ -310,7 +310,7 @@ def test_releases_and_totals_of_a_listing(beside):
     assert noted(result, "different releases")
 
 
-def test_pages_and_empty_listings(beside):
+def test_paginated_and_empty_listings_are_noted(beside):
     result = beside({"items": [{"name": "b", "vhost": "/", "messages": 7}], "page": 1, "page_count": 3}, [])
     assert queue(result, "b")["messages"] == 7
     assert noted(result, "one of 3 pages")
@@ -355,7 +355,7 @@ def test_pages_and_empty_listings(beside):
         ({"running_nodes": "secret"}, "running_nodes", "array"),
     ],
 )
-def test_a_bad_listing_is_refused_in_one_message(beside, listing: Any, place: str, accepted: str):
+def test_invalid_listing_is_refused_in_one_message(beside, listing: Any, place: str, accepted: str):
     with pytest.raises(ImportRefused) as caught:
         beside(listing)
     assert place in caught.value.place
@@ -370,7 +370,7 @@ def test_a_bad_listing_is_refused_in_one_message(beside, listing: Any, place: st
     ),
     seed=st.integers(0, 2**32),
 )
-def test_a_mangled_listing_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, name: str, seed: int):
+def test_mangled_listing_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, name: str, seed: int):
     draw, text = random.Random(seed), (REAL / name).read_text()
     for _ in range(draw.randint(1, 3)):
         start = draw.randrange(len(text))

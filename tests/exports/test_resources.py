@@ -46,7 +46,7 @@ def hawb(*arguments: object):
 # --- what is read ---
 
 
-def test_a_cluster_is_a_scenario_with_its_nodes_release_and_settings():
+def test_cluster_resource_gives_nodes_release_and_settings():
     scenario = import_cluster(ORDERS).scenario
     assert scenario["cluster"] == {
         "nodes": NODES, "version": "3.13", "cluster_partition_handling": "pause_minority",
@@ -88,11 +88,11 @@ def test_defaults_are_those_of_the_operators(tmp_path: Path):
         (f"rabbitmq:3.8@sha256:4{'0' * 63}", "3.8"),
     ],
 )
-def test_the_tag_of_the_image_is_the_release(image: str, release: str | None, tmp_path: Path):
+def test_image_tag_is_the_release(image: str, release: str | None, tmp_path: Path):
     assert read(tmp_path, resource("RabbitmqCluster", f'{{image: "{image}"}}')).release == release
 
 
-def test_a_setting_that_no_scenario_has_is_told(tmp_path: Path):
+def test_setting_that_cannot_be_imported_is_noted(tmp_path: Path):
     config = "cluster_partition_handling = pause_if_all_down\\nnet_ticktime = soon\\nquorum_cluster_size = 5"
     found = read(tmp_path, resource("RabbitmqCluster", f'{{rabbitmq: {{additionalConfig: "{config}"}}}}'))
     assert found.settings == {"queue_master_locator": "min-masters", "quorum_cluster_size": 5}
@@ -102,7 +102,7 @@ def test_a_setting_that_no_scenario_has_is_told(tmp_path: Path):
 
 
 def configured(name: str, config: str, image: str = "rabbitmq:3.13.7") -> str:
-    """A cluster with a text as its additionalConfig or advancedConfig."""
+    """Return a cluster resource with this additionalConfig or advancedConfig."""
     lines = config.replace("\n", "\n      ")
     return resource("RabbitmqCluster", f"\n  image: {image}\n  rabbitmq:\n    {name}: |\n      {lines}")
 
@@ -115,7 +115,7 @@ ADVANCED = """[
 ]."""
 
 
-def test_settings_of_advanced_config_stand_over_the_others(tmp_path: Path):
+def test_advanced_config_overrides_additional_config(tmp_path: Path):
     file = written(tmp_path, configured("advancedConfig", ADVANCED))
     found = read_definitions(file)
     assert found.settings == {
@@ -126,7 +126,7 @@ def test_settings_of_advanced_config_stand_over_the_others(tmp_path: Path):
     assert told.startswith("the other quorum and mirroring settings and the network: ")
 
 
-def test_a_setting_that_is_not_carried_is_not_said_to_be_missing(tmp_path: Path):
+def test_setting_that_is_not_imported_is_not_reported_as_missing(tmp_path: Path):
     config = "[{rabbit, [{cluster_partition_handling, {pause_if_all_down, [a, b], autoheal}}]}]."
     notes = import_cluster(written(tmp_path, configured("advancedConfig", config))).notes
     assert "cluster_partition_handling of RabbitmqCluster 'one': not imported" in notes
@@ -134,7 +134,7 @@ def test_a_setting_that_is_not_carried_is_not_said_to_be_missing(tmp_path: Path)
     assert "cluster_partition_handling" not in told and "net_ticktime" in told
 
 
-def test_a_comment_may_stand_behind_a_setting(tmp_path: Path):
+def test_setting_may_have_a_trailing_comment(tmp_path: Path):
     config = configured("additionalConfig", "net_ticktime = 30 # seconds\n# quorum_cluster_size = 5")
     assert read(tmp_path, config).settings["net_ticktime"] == 30
 
@@ -167,12 +167,12 @@ NODES_DEFAULT = configured("additionalConfig", "default_queue_type = quorum", "r
         ("durable: true", [NODES_DEFAULT.replace("4.1.2", "3.13")], "quorum"),
     ],
 )  # fmt: skip
-def test_a_queue_without_a_type_gets_the_default_one(tmp_path: Path, queue: str, others: list[str], expected: str):
+def test_queue_without_a_type_gets_the_default_type(tmp_path: Path, queue: str, others: list[str], expected: str):
     [found] = read(tmp_path, resource("Queue", f"{{name: q, {queue}}}"), *others).queues.values()
     assert found.type == expected
 
 
-def test_exchanges_and_bindings_are_routing(tmp_path: Path):
+def test_exchanges_and_bindings_are_read(tmp_path: Path):
     exchange = resource("Exchange", "{name: x, type: topic, durable: true}")
     binding = resource("Binding", "{source: x, destination: q, routingKey: 'a.#'}")
     found = read_routing([written(tmp_path, exchange, binding, resource("Vhost", "{name: shop}"))])
@@ -194,7 +194,7 @@ def test_lists_folders_and_json_are_read_as_one_cluster(tmp_path: Path):
     assert ([queue.name for queue in found.queues], len(found.nodes)) == (["two"], 3)
 
 
-def test_scenarios_exports_and_listings_are_none():
+def test_scenarios_exports_and_listings_are_not_resources():
     assert is_scenario(str(ROOT / "data" / "scenarios" / "virtual-hosts.yaml"))
     assert not is_scenario(str(ORDERS)) and holds_export(ORDERS)
     assert not any(manifests(file) for file in (ROOT / "data" / "real").iterdir())
@@ -203,7 +203,7 @@ def test_scenarios_exports_and_listings_are_none():
 # --- by every command that takes definitions ---
 
 
-def test_the_linter_names_the_line_of_the_resource():
+def test_linter_names_the_line_of_the_resource():
     result = hawb("lint", "--format", "sarif", ORDERS)
     assert result.exit_code == 1
     first = results_of(result.stdout)[0]
@@ -212,14 +212,14 @@ def test_the_linter_names_the_line_of_the_resource():
     assert lines[place_of(first)[1] - 1] == "  name: orders.carts"
 
 
-def test_a_command_takes_them_as_an_export():
+def test_migrate_accepts_resources_as_an_export():
     result = hawb("migrate", ORDERS, "--to", "4.3")
     assert result.exit_code in (0, 1), result.stderr
     assert "orders.carts" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["safe", "upgrade"])
-def test_they_do_not_tell_where_queues_stand(command: str):
+def test_resources_do_not_say_where_queues_are(command: str):
     result = hawb(command, ORDERS)
     assert result.exit_code == 3 and "Cannot tell: no file says on which nodes queues are" in result.stdout
 
@@ -248,19 +248,19 @@ def test_they_do_not_tell_where_queues_stand(command: str):
         ([resource("Queue", f"{{name: q, arguments: {'{a: ' * 60}1{'}' * 60}}}")], "nested too deeply"),
     ],
 )  # fmt: skip
-def test_a_fault_is_refused_with_its_place(resources: list[str], said: str, tmp_path: Path):
+def test_invalid_resource_is_refused_with_its_place(resources: list[str], said: str, tmp_path: Path):
     with pytest.raises(ImportRefused) as refused:
         read(tmp_path, *resources)
     assert said in str(refused.value) and "cluster.yaml" in str(refused.value)
 
 
-def test_a_pattern_that_rabbitmq_refuses_is_a_finding(tmp_path: Path):
+def test_invalid_pattern_is_a_finding(tmp_path: Path):
     policy = resource("Policy", "{name: p, pattern: '^(q', definition: {max-length: 1}}")
     told = json.loads(hawb("lint", "--json", written(tmp_path, policy, resource("Queue", "{name: q}"))).stdout)
     assert "policy-refused" in {finding["code"] for finding in told[0]["findings"]}
 
 
-def test_what_is_no_part_of_definitions_is_told_by_its_kind_alone(tmp_path: Path):
+def test_other_resources_are_noted_by_kind_only(tmp_path: Path):
     secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: login}}\ndata: {{password: {SECRET}}}"
     file = written(tmp_path, secret, resource("Queue", "{name: q, durable: true}"), resource("User", "{tags: [x]}"))
     result = hawb("import", file, "-o", "-")

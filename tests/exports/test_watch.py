@@ -35,7 +35,7 @@ def run(*arguments: object, given: str | None = None) -> Result:
 # --- what is read ---
 
 
-def test_a_running_cluster_is_read_as_its_export_would_be(api: Server) -> None:
+def test_running_cluster_is_read_as_its_export(api: Server) -> None:
     listings = [REAL / f"api-{name}.json" for name in ("queues", "nodes", "overview")]
     exported = import_cluster(REAL / "definitions.json", listings).scenario
     watched = watch(api.url, LOGIN).scenario
@@ -45,19 +45,19 @@ def test_a_running_cluster_is_read_as_its_export_would_be(api: Server) -> None:
         assert in_order == expected
 
 
-def test_operator_policies_are_read_as_such(api: Server) -> None:
+def test_operator_policies_are_read(api: Server) -> None:
     (policy,) = watch(api.url, LOGIN).scenario["operator_policies"]
     assert (policy["name"], policy["definition"], policy["priority"]) == ("cap", {"max-length": 9}, 1)
 
 
-def test_definitions_with_their_hashes_are_not_asked_for(api: Server) -> None:
+def test_definitions_with_password_hashes_are_not_requested(api: Server) -> None:
     watch(api.url, LOGIN)
     assert {urlsplit(path).path.removeprefix("/api/") for path in api.asked} == {
         "vhosts", "policies", "operator-policies", "queues", "nodes", "overview",
     }  # fmt: skip
 
 
-def test_an_address_may_have_a_path_and_end_with_a_slash() -> None:
+def test_address_may_have_a_path_and_a_trailing_slash() -> None:
     assert checked("https://host/rabbit/") == checked("https://host/rabbit") == "https://host/rabbit"
 
 
@@ -68,7 +68,7 @@ def test_an_address_may_have_a_path_and_end_with_a_slash() -> None:
     "url", ["127.0.0.1:15672", "ftp://host", "http://", "http://user:word@host:15672", "http://host/?vhost=a",
             "http://[::1:15672"]
 )
-def test_an_address_that_cannot_be_one_is_refused_before_anything_is_sent(url: str) -> None:
+def test_invalid_address_is_refused_before_any_request(url: str) -> None:
     with pytest.raises(ApiRefused, match=r"accepted: one (such as|without)"):
         watch(url, LOGIN)
 
@@ -83,13 +83,13 @@ def test_an_address_that_cannot_be_one_is_refused_before_anything_is_sent(url: s
         ("operator-policies", (200, b'{"error": "x"}'), "no list of policies"),
     ],
 )
-def test_an_answer_that_cannot_be_used_is_said(api: Server, path: str, answer: tuple, said: str) -> None:
+def test_unusable_response_is_explained(api: Server, path: str, answer: tuple, said: str) -> None:
     api.answers[f"/api/{path}"] = answer
     with pytest.raises(ApiRefused, match=said):
         watch(api.url, LOGIN)
 
 
-def test_the_password_follows_no_redirect(api: Server) -> None:
+def test_redirect_is_not_followed_with_the_password(api: Server) -> None:
     with Server() as other:
         api.answers["/api/nodes"] = (302, f"{other.url}/api/nodes")
         with pytest.raises(ApiRefused, match="status 302: the answer is a redirect, which is not followed"):
@@ -97,7 +97,7 @@ def test_the_password_follows_no_redirect(api: Server) -> None:
     assert other.asked == []
 
 
-def test_nobody_listens(api: Server) -> None:
+def test_refused_connection_is_reported(api: Server) -> None:
     with Server() as gone:
         url = gone.url
     with pytest.raises(ApiRefused, match="refused"):
@@ -107,7 +107,7 @@ def test_nobody_listens(api: Server) -> None:
 # --- the command ---
 
 
-def test_the_command_writes_what_it_read(api: Server, login, tmp_path) -> None:
+def test_command_writes_the_scenario(api: Server, login, tmp_path) -> None:
     file = tmp_path / "now.yaml"
     result = run("--api", api.url, "-o", file)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -116,7 +116,7 @@ def test_the_command_writes_what_it_read(api: Server, login, tmp_path) -> None:
     assert LOGIN.password not in result.output + file.read_text()
 
 
-def test_the_login_is_asked_for_where_the_environment_has_none(api: Server, monkeypatch, tmp_path) -> None:
+def test_login_is_prompted_if_the_environment_has_none(api: Server, monkeypatch, tmp_path) -> None:
     for name in ("HAWB_API_USER", "HAWB_API_PASSWORD"):
         monkeypatch.delenv(name, raising=False)
     result = run("--api", api.url, "-o", tmp_path / "now.yaml", given="\n".join([*LOGIN, ""]))
@@ -124,7 +124,7 @@ def test_the_login_is_asked_for_where_the_environment_has_none(api: Server, monk
     assert LOGIN.password not in result.output
 
 
-def test_a_wrong_login_is_told_without_the_password(api: Server, monkeypatch, login, tmp_path) -> None:
+def test_failed_login_message_does_not_contain_the_password(api: Server, monkeypatch, login, tmp_path) -> None:
     monkeypatch.setenv("HAWB_API_PASSWORD", "an0ther-word")
     result = run("--api", api.url, "-o", tmp_path / "now.yaml")
     assert (result.exit_code, result.stdout) == (2, "")
@@ -133,7 +133,7 @@ def test_a_wrong_login_is_told_without_the_password(api: Server, monkeypatch, lo
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_answer_of_something_else_is_refused(api: Server, login, tmp_path) -> None:
+def test_response_of_another_server_is_refused(api: Server, login, tmp_path) -> None:
     api.answers["/api/queues"] = (200, b'[{"name": 7}]')
     result = run("--api", api.url, "-o", tmp_path / "now.yaml")
     assert (result.exit_code, result.stdout) == (2, "")

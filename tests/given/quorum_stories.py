@@ -1,4 +1,4 @@
-"""Stories of a quorum queue q on three nodes, and what came of them."""
+"""Play stories of a quorum queue q on three nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DECLARE = {"declare": {"queue": "q", "node": "a", "arguments": QUORUM}}
 
 
 def played(*steps: dict, nodes: str = "abc", **cluster: object) -> Run:
-    """A scenario, watched."""
+    """Play steps, checking the invariants after every event."""
     given = {"scenario": "s", "cluster": {"nodes": list(nodes)} | cluster, "steps": list(steps)}
     with watched():
         run = Run.of(read_scenario(given))
@@ -25,26 +25,26 @@ def played(*steps: dict, nodes: str = "abc", **cluster: object) -> Run:
 
 
 def declared(**arguments: object) -> dict:
-    """The step that declares q with more arguments; underscores stand for dashes."""
+    """Return the step that declares q with these arguments; underscores stand for dashes."""
     more = {f"x-{key.replace('_', '-')}": value for key, value in arguments.items()}
     return {"declare": {"queue": "q", "node": "a", "arguments": QUORUM | more}}
 
 
 def publish(count: int, node: str = "a", **more: object) -> dict:
-    """The step that publishes to q."""
+    """Return the step that publishes to q."""
     return {"publish": {"queue": "q", "count": count, "node": node} | more}
 
 
 def queue(run: Run, name: str = "q") -> Queue:
-    """The queue as it is in the end."""
+    """Return the queue at the end of the run."""
     return run.moment().state.queues[name]
 
 
-def told(run: Run, *events: str) -> list[Entry]:
-    """What the trace has of these events."""
+def entries(run: Run, *events: str) -> list[Entry]:
+    """Return the trace entries of these events."""
     return [entry for entry in run.moment().trace() if entry.event in events]
 
 
 def refusals(run: Run) -> list[tuple[int | None, str]]:
-    """The code and the text of each."""
+    """Return the code and the text of each refused step."""
     return [(refusal.code, refusal.text) for refusal in run.moment().refusals]

@@ -1,5 +1,4 @@
-"""The house: who may import whom, how long a file may be, what a test is named after, and which functions of the engine
-stand twice."""
+"""Architecture: permitted imports, length of files, names of tests, and duplicate functions of engine and kernel."""
 
 from __future__ import annotations
 
@@ -37,18 +36,18 @@ LEAST_STATEMENTS = 3
 
 
 def module_of(file: Path) -> str:
-    """The name under which a file of hawb is imported."""
+    """Return the module name of a file of hawb."""
     return ".".join(file.relative_to(HAWB.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """The syntax trees of all modules of hawb, by the names under which they are imported."""
+    """Return the syntax trees of all modules of hawb by module name."""
     return {module_of(file): ast.parse(file.read_text(encoding="utf-8")) for file in sorted(HAWB.rglob("*.py"))}
 
 
 def imported(module: str) -> Iterator[str]:
-    """The modules of hawb that a module imports as it is imported itself."""
+    """Yield the modules of hawb that a module imports at its top level."""
     for statement in modules()[module].body:
         if isinstance(statement, ast.ImportFrom) and statement.module and statement.module.startswith("hawb"):
             for alias in statement.names:
@@ -57,13 +56,13 @@ def imported(module: str) -> Iterator[str]:
 
 
 def room_of(module: str) -> str:
-    """The room in which a module stands; what stands at the door is in none."""
+    """Return the room of a module, or "" for a module at the top level."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ""
 
 
 def part_of_views(module: str) -> str:
-    """The folder of `hawb.views` in which a view stands; what all views share is in none."""
+    """Return the folder of `hawb.views` of a view, or "" for what all views share."""
     parts = module.split(".")
     if parts[2:3] == ["verdicts"]:
         return VERDICTS.get(parts[-1], "planning")
@@ -71,7 +70,7 @@ def part_of_views(module: str) -> str:
 
 
 def shapes(*folders: Path) -> dict[str, str]:
-    """The functions of the modules in folders, by the shape of their bodies: names, attributes and constants aside."""
+    """Return the functions of the modules in folders by the shape of their bodies, without names and constants."""
     found = {}
     for module in (module_of(file) for folder in folders for file in folder.rglob("*.py")):
         for function in (node for node in modules()[module].body if isinstance(node, ast.FunctionDef)):
@@ -83,7 +82,7 @@ def shapes(*folders: Path) -> dict[str, str]:
 
 
 class Nameless(ast.NodeTransformer):
-    """Take names, attributes and constants out of code."""
+    """Remove names, attributes and constants from code."""
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name("", node.ctx)
@@ -98,52 +97,52 @@ class Nameless(ast.NodeTransformer):
         return ast.Constant(0)
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_imports_have_no_cycles() -> None:
     list(TopologicalSorter({module: set(imported(module)) - {module} for module in modules()}).static_order())
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_rooms_are_imported_one_way(room: str) -> None:
+def test_rooms_import_only_rooms_above(room: str) -> None:
     before = {"", room, *ROOMS[: ROOMS.index(room)]}
     wrong = {(module, other) for module in modules() if room_of(module) == room
              for other in imported(module) if room_of(other) not in before}  # fmt: skip
     assert not wrong
 
 
-def test_views_are_imported_one_way() -> None:
+def test_views_import_only_views_above() -> None:
     place = {module: VIEWS.index(part_of_views(module)) for module in modules() if room_of(module) == "views"}
     assert not {(one, other) for one in place for other in imported(one) if place.get(other, 0) > place[one]}
 
 
-def test_every_room_has_its_place() -> None:
+def test_every_room_is_listed() -> None:
     assert {room_of(module) for module in modules() if (HAWB / room_of(module)).is_dir()} - {""} <= set(ROOMS)
 
 
-def test_no_file_is_long() -> None:
+def test_files_are_not_too_long() -> None:
     lines = {str(file.relative_to(HAWB.parent)): len(file.read_text(encoding="utf-8").splitlines())
              for room in ("hawb", "tests", "benchmarks") for file in (HAWB.parent / room).rglob("*.py")}  # fmt: skip
     assert not {file: count for file, count in lines.items() if count > MOST_LINES}
 
 
-def test_each_file_of_tests_has_a_name_of_its_own() -> None:
-    """pytest takes two of one name for the same module."""
+def test_test_files_have_unique_names() -> None:
+    """pytest takes two files of one name for the same module."""
     names = Counter(file.name for file in TESTS.rglob("*.py"))
     assert not {name for name, count in names.items() if count > 1}
 
 
-def test_tests_stand_in_the_rooms_of_what_they_test() -> None:
+def test_tests_are_in_folders_named_after_rooms() -> None:
     folders = {file.parent.relative_to(TESTS).as_posix() for file in TESTS.rglob("test_*.py")}
     assert folders <= {*ROOMS, *BESIDE_ROOMS}
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_a_test_is_named_after_a_module_of_its_room(room: str) -> None:
+def test_test_files_are_named_after_modules_of_their_room(room: str) -> None:
     nouns = {NOUNS[room]} if room in NOUNS else set()
     nouns |= {part for module in modules() if room_of(module) == room for part in module.split(".")[2:]}
     stems = {file.stem.removeprefix("test_") for file in (TESTS / room).glob("test_*.py")}
     assert not {stem for stem in stems if not any(f"{stem}_".startswith(f"{noun}_") for noun in nouns)}
 
 
-def test_no_function_of_the_kernel_repeats_one_of_the_engine_under_other_names() -> None:
+def test_kernel_functions_do_not_duplicate_engine_functions() -> None:
     of_engine, of_kernel = shapes(HAWB / "engine", HAWB / "raft", HAWB / "rules"), shapes(KERNEL)
     assert {(of_kernel[shape], of_engine[shape]) for shape in of_engine.keys() & of_kernel.keys()} == set()

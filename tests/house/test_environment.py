@@ -24,7 +24,7 @@ PYTHONS = ("3.11", "3.12", "3.13")
 
 
 def by_name(lines: list[str]) -> dict[str, set[Requirement]]:
-    """Requirements under their normalised names; one name may have several, each with its own marker."""
+    """Return requirements by normalised name. One name may have several, each with its own marker."""
     found = defaultdict(set)
     for line in lines:
         requirement = Requirement(line)
@@ -46,12 +46,12 @@ def locked_version(name: str, python: str) -> str:
     return version
 
 
-def test_a_line_of_the_lock_is_one_version_with_the_hashes_of_its_files_and_names_no_place() -> None:
+def test_each_line_of_the_lock_has_one_version_and_hashes() -> None:
     one_version = re.compile(r"[a-z0-9-]+==[0-9a-z.]+( ; [^:/@\\]+)?(    --hash=sha256:[0-9a-f]{64})+")
     assert [line for line in LOCK if not one_version.fullmatch(line)] == []
 
 
-def test_the_makefile_installs_nothing_without_its_hash_but_the_checkout_and_uv() -> None:
+def test_makefile_installs_by_hash_except_the_checkout_and_uv() -> None:
     commands = re.sub(r"\\\n\s*", "", (ROOT / "Makefile").read_text()).splitlines()
     installing = [line for line in commands if re.search(r"/pip (install|download) (?!\$\(BY_HASH\))", line)]
     assert [line.split()[-1] for line in installing] == [".", "uv==$(UV_VERSION)"]
@@ -59,7 +59,7 @@ def test_the_makefile_installs_nothing_without_its_hash_but_the_checkout_and_uv(
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_the_lock_satisfies_every_requirement_on_every_python(python: str) -> None:
+def test_lock_satisfies_every_requirement_on_every_python(python: str) -> None:
     build = by_name(PYPROJECT["dependency-groups"]["build"] + PYPROJECT["build-system"]["requires"])
     for requirements in (DIRECT, build):
         for name, wanted in requirements.items():
@@ -67,22 +67,22 @@ def test_the_lock_satisfies_every_requirement_on_every_python(python: str) -> No
             assert all(requirement.specifier.contains(version) for requirement in wanted), (name, version)
 
 
-def test_the_extra_all_is_every_other_extra() -> None:
+def test_extra_all_contains_every_other_extra() -> None:
     [all_extras] = [Requirement(line) for line in EXTRAS["all"]]
     assert all_extras.name == PROJECT["name"]
     assert all_extras.extras == set(EXTRAS) - {"all"}
 
 
-def test_conda_lets_pip_install_what_the_lock_has() -> None:
+def test_conda_installs_the_lock_by_pip() -> None:
     assert PIP == ["--requirement requirements.lock"]
 
 
-def test_conda_brings_python_in_the_range_of_the_project_java_and_pip() -> None:
+def test_conda_provides_python_java_and_pip() -> None:
     brought = {re.match(r"[a-z]+", line)[0]: line for line in CONDA[:-1]}
     assert set(brought) == {"python", "openjdk", "pip"}
     assert SpecifierSet(brought["python"].removeprefix("python")) == SpecifierSet(PROJECT["requires-python"])
 
 
-def test_the_range_of_the_project_is_the_pythons_that_the_lock_is_tested_for() -> None:
+def test_requires_python_matches_the_tested_pythons() -> None:
     supported = SpecifierSet(PROJECT["requires-python"])
     assert [f"3.{minor}" for minor in range(30) if supported.contains(f"3.{minor}")] == list(PYTHONS)

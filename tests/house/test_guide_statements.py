@@ -88,7 +88,7 @@ def differing(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", HEADINGS)
-def test_a_guide_has_each_of_its_sections_and_statements_once(name: str, subtests: pytest.Subtests):
+def test_each_section_and_statement_of_a_guide_is_listed_once(name: str, subtests: pytest.Subtests):
     content = guides()[name]
     with subtests.test(msg="every section has all its statements"):
         sections = [(section.anchor, len(section.statements)) for section in content.sections]
@@ -100,7 +100,7 @@ def test_a_guide_has_each_of_its_sections_and_statements_once(name: str, subtest
 
 
 @pytest.mark.parametrize(("name", "anchor"), [(name, anchor) for name, counts in COUNTS.items() for anchor in counts])
-def test_a_section_of_a_guide_has_editions_and_scenarios(name: str, anchor: str, subtests: pytest.Subtests):
+def test_each_section_of_a_guide_has_editions_and_scenarios(name: str, anchor: str, subtests: pytest.Subtests):
     content = guides()[name]
     (section,) = [section for section in content.sections if section.anchor == anchor]
     with subtests.test(msg="its editions are known"):
@@ -130,6 +130,6 @@ def test_every_scenario_that_differs_belongs_to_a_statement():
     assert [name for name in sorted(of_all) if differing(name) and name not in named] == []
 
 
-def test_the_tables_in_the_readme_are_what_the_files_say():
+def test_tables_in_the_readme_are_up_to_date():
     readme = README.read_text(encoding="utf-8")
     assert with_tables(readme) == readme, "run python tests/given/guide_statements.py"

@@ -1,4 +1,4 @@
-"""The licences of what is installed: each is known and allowed, and the page of them is up to date with the lock."""
+"""Licences of the installed packages: each is known and allowed, and their page agrees with the lock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import licences
 import pytest
 
 
-def test_the_page_has_each_package_of_the_lock_with_a_licence_that_is_allowed() -> None:
+def test_page_lists_each_locked_package_with_an_allowed_licence() -> None:
     assert licences.PAGE.read_text(encoding="utf-8") == licences.page()
 
 
@@ -23,14 +23,14 @@ def test_the_page_has_each_package_of_the_lock_with_a_licence_that_is_allowed() 
         "Classifier: License :: Other/Proprietary License",
     ],
 )
-def test_a_licence_that_is_not_stated_or_not_allowed_is_refused(monkeypatch, stated: str) -> None:
+def test_missing_or_forbidden_licence_is_refused(monkeypatch, stated: str) -> None:
     found: PackageMetadata = message_from_string(f"Name: x\n{stated}")
     monkeypatch.setattr(licences, "metadata", lambda name: found)
     with pytest.raises(ValueError, match="x: its licence is not among those that are allowed"):
         licences.licence("x")
 
 
-def test_a_package_for_another_system_is_looked_up() -> None:
+def test_licence_of_a_package_for_another_system_is_looked_up() -> None:
     assert licences.licence("colorama") == "BSD-3-Clause"
     with pytest.raises(ValueError, match="look its licence up"):
         licences.licence("no-such-package")

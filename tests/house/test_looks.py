@@ -1,5 +1,5 @@
-"""What is to be seen: states of the lab's stage, each kind of report, and what lessons keep, light and dark, as a
-browser draws them, look like the kept pictures. `make pictures` keeps them anew."""
+"""Screenshots of the lab's stage, of each kind of report and of lesson outputs, light and dark, look like the stored
+pictures. `make pictures` renews them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator:
-    """A browser for all pictures."""
+    """Start a browser for all pictures."""
     if why_no_browser():
         yield None
         return
@@ -43,43 +43,43 @@ def browser() -> Iterator:
 
 @pytest.fixture(scope="module")
 def stage(browser):
-    """A page for stages, whose time stands still."""
+    """Open a page for stages with a stopped clock."""
     return page_for_stages(browser, STAGE, calm=True)
 
 
 @pytest.fixture(scope="module")
 def reports(browser):
-    """A page for reports, one of which forbids the next what it forbids itself."""
+    """Open a page for reports."""
     return browser.new_page(viewport={"width": PAGE[0], "height": PAGE[1]}, reduced_motion="reduce")
 
 
 @pytest.fixture(scope="module")
 def lessons(browser):
-    """A page for what lessons keep."""
+    """Open a page for outputs of lessons."""
     return browser.new_page(viewport={"width": LESSON[0], "height": LESSON[1]})
 
 
 def shot(page, light: str) -> bytes:
-    """A stage in light or dark."""
+    """Take a screenshot of the stage in light or dark."""
     page.evaluate("light => document.body.setAttribute('data-jp-theme-light', String(light))", light == "light")
     page.run_for(50)
     return page.screenshot()
 
 
 def alike(name: str, shots: Callable[[str], bytes]) -> None:
-    """Compares a picture in light and in dark with the kept ones."""
+    """Compare a picture in light and in dark with the stored ones."""
     wrong = [told for light in GROUNDS if (told := compare(f"{name}-{light}", shots(light)))]
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_the_stage_looks_as_it_did(stage, name: str):
+def test_stage_looks_as_stored(stage, name: str):
     STATES[name](stage)
     alike(f"lab-{name}", lambda light: shot(stage, light))
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_report_looks_as_it_did(reports, name: str):
+def test_report_looks_as_stored(reports, name: str):
     reports.set_content(answered(name)[1])
 
     def taken(light: str) -> bytes:
@@ -90,7 +90,7 @@ def test_a_report_looks_as_it_did(reports, name: str):
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_what_a_lesson_keeps_looks_as_it_did(lessons, name: str):
+def test_lesson_output_looks_as_stored(lessons, name: str):
     lessons.set_content(lesson_page(name))
     lessons.evaluate("() => Promise.all([...document.images].map(one => one.decode()))")
 
@@ -101,7 +101,7 @@ def test_what_a_lesson_keeps_looks_as_it_did(lessons, name: str):
     alike(f"lesson-{name}", taken)
 
 
-def test_every_kept_picture_is_of_something():
+def test_every_stored_picture_is_used():
     forgotten = {file.stem: file for file in KEPT.glob("*.png") if file.stem not in NAMES}
     if RENEWS:
         for file in forgotten.values():
@@ -125,13 +125,13 @@ MUTANTS = {
 
 @pytest.fixture(scope="module")
 def unharmed(stage):
-    """The stage after a loss, as it is to look."""
+    """Return the stored look of the stage after a loss."""
     STATES["loss"](stage)
     return small(shot(stage, "light"))
 
 
 def restyled(stage, css: str) -> Image.Image:
-    """The stage with more style, which is taken off again."""
+    """Take a screenshot with extra CSS, which is removed again."""
     added = stage.add_style_tag(content=css)
     taken = small(shot(stage, "light"))
     added.evaluate("style => style.remove()")
@@ -139,9 +139,9 @@ def restyled(stage, css: str) -> Image.Image:
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_mistake_in_the_style_is_seen(stage, unharmed, name: str):
+def test_mistake_in_the_style_is_detected(stage, unharmed, name: str):
     assert difference(unharmed, restyled(stage, MUTANTS[name])) > 2 * MOST
 
 
-def test_letters_that_are_drawn_otherwise_are_no_difference(stage, unharmed):
+def test_other_text_rendering_is_no_difference(stage, unharmed):
     assert difference(unharmed, restyled(stage, ".hs-stage { text-rendering: geometricPrecision; }")) <= MOST

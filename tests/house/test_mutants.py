@@ -1,9 +1,9 @@
-"""Every rule is held by a scenario: whatever small thing goes wrong in hawb/rules, `hawb check data/scenarios` tells.
+"""Every rule is checked by a scenario: `hawb check data/scenarios` catches any small change of hawb/rules.
 
-Each mutant (`mutator`) is put in the place of its module, hawb is imported anew around it, and the scenarios are played
-until one differs from what it expects: first those that caught the mutants before it, then those that are known to
-catch some (`mutant_catchers`). hawb imports in some ten milliseconds, so this is simpler and surer than changing code
-objects and tables in place. A mutant that hangs is caught too, and one with which hawb cannot even be imported is none.
+Each mutant (`mutator`) replaces its module, hawb is imported again, and scenarios are played until one fails its
+expectations: first those that caught earlier mutants, then those listed in `mutant_catchers`. hawb imports in some ten
+milliseconds, so this is simpler and safer than changing code objects in place. A mutant that hangs counts as caught.
+One with which hawb cannot be imported does not count.
 
 No ready-made tool: mutmut and cosmic-ray run a test command per mutant in a process of its own, which takes half a
 second where this takes a hundredth, and cannot say "caught by a scenario, whatever the unit tests say".
@@ -51,11 +51,11 @@ Plays = Callable[[object], bool]
 
 
 class HangsError(Exception):
-    """A scenario did not end."""
+    """Raised when a scenario does not end."""
 
 
 class Instead:
-    """An importer that has one module only: the mutant."""
+    """An importer for one module only: the mutant."""
 
     def __init__(self, name: str, tree: ast.Module):
         self.name, self.tree = name, tree
@@ -72,7 +72,7 @@ class Instead:
 
 @contextmanager
 def hawb_with(name: str, tree: ast.Module) -> Iterator[Plays]:
-    """hawb imported anew, with another module `name`; what was imported before is back at the end."""
+    """Import hawb again with the module `name` replaced. Restore the former modules at the end."""
     ours = {known: module for known, module in sys.modules.items() if known.partition(".")[0] == "hawb"}
     for known in ours:
         del sys.modules[known]
@@ -94,8 +94,8 @@ def hawb_with(name: str, tree: ast.Module) -> Iterator[Plays]:
 
 @contextmanager
 def ended_after(seconds: float) -> Iterator[None]:
-    """Raises HangsError inside of it when so much processor time has gone by, and again each second: Python drops what
-    is raised in a finalizer, where the first may come."""
+    """Raise HangsError after so many seconds of CPU time, and again each second: Python drops exceptions that are
+    raised in a finalizer."""
 
     def hangs(_signal, _frame) -> None:
         raise HangsError
@@ -111,12 +111,12 @@ def ended_after(seconds: float) -> Iterator[None]:
 
 @cache
 def given_in(file: Path) -> object:
-    """A scenario's file as plain values."""
+    """Return a scenario's file as plain values."""
     return parse(file.read_bytes())
 
 
 def catches(file: Path, plays: Plays) -> bool:
-    """Whether a scenario tells that something is wrong."""
+    """Return True if a scenario fails its expectations."""
     try:
         with ended_after(LONGEST_S):
             return not plays(given_in(file))
@@ -125,7 +125,7 @@ def catches(file: Path, plays: Plays) -> bool:
 
 
 def caught_by(plays: Plays, order: list[Path]) -> Path | None:
-    """The first scenario that catches a mutant, which then stands first in the order."""
+    """Return the first scenario that catches the mutant, and move it to the front of the order."""
     found = next((file for file in order if catches(file, plays)), None)
     if found is not None:
         order.remove(found)
@@ -134,8 +134,7 @@ def caught_by(plays: Plays, order: list[Path]) -> Path | None:
 
 
 def survivors(path: Path, known: list[str]) -> tuple[list[str], Counter]:
-    """The mutants of a module that no scenario catches, and what became of those that were played. Those that are known
-    to be equivalent are not."""
+    """Return the mutants of a module that no scenario catches, and counts of results. Skip known equivalent ones."""
     tree, name = ast.parse(path.read_bytes()), f"{rules.__name__}.{path.stem}"
     first, left, became = CATCHERS.get(path.stem, ()), [], Counter()
     order = sorted(SCENARIOS, key=lambda file: file.stem not in first)
@@ -156,12 +155,12 @@ def survivors(path: Path, known: list[str]) -> tuple[list[str], Counter]:
     return left, became
 
 
-def test_the_scenarios_that_are_played_first_are_there():
+def test_listed_catchers_exist():
     assert {name for names in CATCHERS.values() for name in names} <= {file.stem for file in SCENARIOS}
 
 
 @pytest.mark.parametrize("path", RULES, ids=lambda path: path.stem)
-def test_every_mutant_is_caught_by_a_scenario(path: Path):
+def test_each_mutant_is_caught_by_a_scenario(path: Path):
     known = [mutant for listed in EQUIVALENT.get(path.stem, {}).values() for mutant in listed]
     left, became = survivors(path, known)
     print(f"{path.stem}: {became['caught']} mutants caught, {len(left)} not, {len(known)} decide the same")

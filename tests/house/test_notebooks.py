@@ -1,4 +1,4 @@
-"""What every notebook keeps to, beside running: neutral metadata, no trace of a machine, short cells."""
+"""Notebooks have neutral metadata, no trace of a machine, and short cells."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_metadata_is_neutral(file: Path):
 
 
 @each
-def test_nothing_tells_of_a_machine(file: Path):
+def test_notebook_contains_no_trace_of_a_machine(file: Path):
     assert MACHINE.findall(re.sub(r'"image/png": "[^"]*"', "", file.read_text(encoding="utf-8"))) == []
 
 
@@ -47,12 +47,12 @@ def test_cells_are_short_and_begin_with_prose(file: Path):
 
 
 @each
-def test_an_output_that_is_not_compared_is_not_stored(file: Path):
+def test_ignored_outputs_are_not_stored(file: Path):
     for cell in nbformat.read(file, as_version=4).cells:
         if cell.cell_type == "code" and IGNORED in cell.source:
             assert cell.outputs == []
 
 
 @each
-def test_each_stored_svg_has_a_png_that_was_made_of_it(file: Path):
+def test_each_stored_svg_has_its_current_png(file: Path):
     assert stale(json.loads(file.read_text(encoding="utf-8"))) == [], "make pictures"

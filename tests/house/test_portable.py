@@ -1,5 +1,5 @@
-"""What keeps hawb from being Linux's alone. Nothing here is Windows or macOS: so the sources are read, by what typeshed
-knows of all three, and what Windows lacks is taken away from a program."""
+"""Portability to Windows and macOS, checked on Linux: types for each platform, file names, encodings, and commands run
+without the modules that Windows lacks."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ if __name__ == "__main__":
 
 
 def files() -> list[Path]:
-    """The files that somebody gets, by their paths in the checkout."""
+    """Return the paths of the shipped files."""
     found = subprocess.run(["git", "ls-files", "-z", *SHIPPED], cwd=ROOT, capture_output=True, text=True, check=True)
     return [Path(name) for name in found.stdout.split("\0") if name]
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("platform", ["win32", "darwin"])
-def test_nothing_is_asked_of_python_that_it_lacks_elsewhere(platform: str):
+def test_code_uses_only_what_python_has_on_each_platform(platform: str):
     ty = [Path(sys.executable).with_name("ty"), "check", "--python", sys.prefix, "--python-platform", platform]
     told = subprocess.run([*ty, "--output-format", "concise", "hawb"], cwd=ROOT, capture_output=True, text=True).stdout
     wrong = [line for line in told.splitlines() if ": error[" in line]
@@ -75,7 +75,7 @@ def test_nothing_is_asked_of_python_that_it_lacks_elsewhere(platform: str):
 
 
 def texts_without_encoding(file: Path) -> Iterator[int]:
-    """The lines in which a text file is read or written in the encoding of whoever runs it."""
+    """Yield the lines that read or write a text file in the default encoding of the system."""
     for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(call, ast.Call):
             name = getattr(call.func, "attr", "") or f"{getattr(call.func, 'id', '')}()"
@@ -88,7 +88,7 @@ def texts_without_encoding(file: Path) -> Iterator[int]:
 
 
 @pytest.mark.full
-def test_no_text_depends_on_the_encoding_of_a_system():
+def test_text_files_are_opened_with_an_explicit_encoding():
     sources = [file for file in sorted(HAWB.rglob("*.py")) if file.relative_to(ROOT).as_posix() not in LINUX_ALONE]
     assert [f"{file.name}:{line}" for file in sources for line in texts_without_encoding(file)] == []
 
@@ -101,13 +101,13 @@ def test_every_file_can_be_checked_out_on_windows():
     assert [name for name in names if (ROOT / name).is_symlink()] == []
 
 
-def test_text_has_the_same_line_ends_on_every_system():
+def test_text_files_have_unix_line_ends():
     assert "* text=auto eol=lf" in (ROOT / ".gitattributes").read_text(encoding="utf-8").splitlines()
     assert [name for name in files() if name.suffix not in BINARY and b"\r\n" in (ROOT / name).read_bytes()] == []
 
 
 @pytest.mark.full
-def test_commands_answer_without_what_windows_lacks(tmp_path: Path):
+def test_commands_work_without_the_modules_that_windows_lacks(tmp_path: Path):
     commands = [typed.filled(tmp_path) for typed in ANSWERS]
     commands.append(["fuzz", "--on", "model", "--count", "1", "--replays", "0", "--out", str(tmp_path / "fuzz")])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(typed_commands.__file__).parent)])}
@@ -122,7 +122,7 @@ def test_commands_answer_without_what_windows_lacks(tmp_path: Path):
 
 
 @pytest.mark.full
-def test_processes_that_are_spawned_and_not_forked_play_stories(tmp_path: Path):
+def test_spawned_processes_play_stories(tmp_path: Path):
     program = tmp_path / "a site.py"
     program.write_text(SPAWNED, encoding="utf-8")
     names = ["unsynchronised-mirror-promoted", "promotion-table-kill"]

@@ -33,7 +33,7 @@ def file_of(name: str) -> Path:
     return ROOT / name if name.startswith("tests/") else ROOT / "data" / "scenarios" / f"{name}.yaml"
 
 
-def test_every_case_that_a_scenario_names_lists_it():
+def test_cases_named_by_scenarios_list_these_scenarios():
     cases = [(suite, case, where) for suite, cases in suites().items() for case, where in cases.items()]
     named = {(*known, file.stem) for file in (ROOT / "data" / "scenarios").glob("*.yaml") for known in named_in(file)}
     listed = {(suite, case, name) for suite, case, where in cases if isinstance(where, list) for name in where}

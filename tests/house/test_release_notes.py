@@ -1,5 +1,5 @@
-"""The table of RabbitMQ's release notes after 4.0.5 says of each line what it has to, in words that are explained; what
-the profile 4.3 does otherwise has a scenario, or is counted as open."""
+"""The table of RabbitMQ's release notes after 4.0.5: complete rows with known words; each rule has a scenario or
+counts as open."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SOURCE = re.compile(r"(?:ra|khepri|seshat)?#\d+\b|\b[a-z][\w.-]*[a-z]\b")
 LONGEST = 160
 
 
-def test_columns_are_the_ones_that_are_explained():
+def test_columns_are_the_documented_ones():
     assert [list(row) for row in ROWS] == [COLUMNS] * len(ROWS)
     assert set(WORDS) == {"touches", "kind", "hawb", "lines"}
 
@@ -38,7 +38,7 @@ def test_words_are_known_and_used(column: str):
     assert {row[column] for row in ROWS} == set(WORDS[column])
 
 
-def test_releases_stand_in_order_and_none_is_passed_over():
+def test_releases_are_in_order_and_complete():
     assert list(WORDS["lines"]) == RELEASES
     assert [release for release, _ in groupby(row["release"] for row in ROWS)] == RELEASES
 
@@ -48,7 +48,7 @@ def test_no_release_has_more_rows_than_its_notes_have_lines():
     assert {release: count for release, count in rows.items() if count > WORDS["lines"][release]} == {}
 
 
-def test_every_row_says_what_it_is_about_and_where_that_stands():
+def test_every_row_has_a_line_and_a_source():
     assert [row for row in ROWS if not 0 < len(row["line"]) <= LONGEST or not SOURCE.search(row["source"])] == []
 
 
@@ -56,18 +56,18 @@ def test_every_row_has_a_reason():
     assert [row["line"] for row in ROWS if not row["reason"].strip()] == []
 
 
-def test_one_change_is_told_alike_wherever_it_was_released():
-    told = {tuple(row[column] for column in COLUMNS[1:]) for row in ROWS}
-    assert [line for line, count in Counter(line for line, *_ in told).items() if count > 1] == []
+def test_one_change_has_the_same_row_in_each_release():
+    rows = {tuple(row[column] for column in COLUMNS[1:]) for row in ROWS}
+    assert [line for line, count in Counter(line for line, *_ in rows).items() if count > 1] == []
 
 
-def test_a_rule_has_a_scenario_or_is_open():
+def test_rule_has_a_scenario_or_is_open():
     shown = {row["scenario"] for row in ROWS if row["hawb"] == "rule"} - {"open"}
     assert [name for name in sorted(shown) if not (DATA / "scenarios" / f"{name}.yaml").is_file()] == []
     assert sum(row["scenario"] == "open" for row in ROWS) == OPEN
 
 
-def test_what_is_no_rule_is_not_open():
+def test_only_rules_are_open():
     assert [row["line"] for row in ROWS if row["hawb"] != "rule" and row["scenario"] == "open"] == []
     left_out = [row["scenario"] for row in ROWS if row["hawb"] == "left out"]
     assert not any(left_out)

@@ -1,4 +1,4 @@
-"""The scenarios in data/scenarios: each ends as it expects to, and together they reach every event and every cause."""
+"""The scenarios in data/scenarios: each meets its expectations, and together they reach every event and cause."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def played(file: Path) -> Run:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_scenario(file: Path, subtests):
-    """Each scenario is played once, once more without its `expect` steps, and once as a Python script."""
+    """Play each scenario, once more without its `expect` steps, and once as a Python script."""
     scenario, run = scenario_in(file), played(file)
     told = outcome(run)
     with subtests.test("ends as it expects to"):
@@ -98,8 +98,7 @@ def told_by_script(text: str) -> dict:
 
 
 def check_lanes(run: Run, told: dict) -> None:
-    """Check that the last state of each node and the last role of each replica in the lanes are those of the outcome,
-    by what the node itself knows."""
+    """Check that the lanes end with the state of each node and the role of each replica in the outcome."""
     for node, spans in node_states(told).items():
         assert spans[-1][1].replace("booting", "down") == told["nodes"][node]
     for name, queue in told["queues"].items():
@@ -111,8 +110,8 @@ def check_lanes(run: Run, told: dict) -> None:
 
 
 def members_of(run: Run, name: str) -> dict[str, str]:
-    """Return what each node's member of a quorum queue takes itself for. A leader is alone where the queue has another
-    one, or where it cannot commit."""
+    """Return the role of each node's member of a quorum queue. A leader that no side knows as
+    its running leader is `leader_alone`."""
     state = run.moment().state
     group, found = state.groups[name], {}
     leaders = {side.queues[name].master for side in state.sides if name in side.queues and side.queues[name].up}
@@ -126,7 +125,7 @@ def members_of(run: Run, name: str) -> dict[str, str]:
 
 
 def role_of(queue: dict, node: str) -> tuple[str, ...]:
-    """The role of a node as its side of the cluster sees it; a view leaves open which mirrors are synchronised."""
+    """Return the possible roles of a node as its side sees them. A view does not say which mirrors are synchronised."""
     seen = seen_by(queue, [node])
     if node == seen["master"] and seen["state"] != "down":
         return ("master",)
@@ -138,7 +137,7 @@ def role_of(queue: dict, node: str) -> tuple[str, ...]:
 
 
 def imbalances(moment: Moment) -> list[str]:
-    """What is wrong with the books of any queue, or of one that is gone."""
+    """Return the imbalances of the ledger of each queue, also of deleted ones."""
     found = []
     for name, account in moment.ledger.items():
         sides = [side.queues[name].content for side in moment.state.sides if name in side.queues]
@@ -148,14 +147,14 @@ def imbalances(moment: Moment) -> list[str]:
 
 
 @pytest.mark.full
-def test_the_outcome_is_the_same_bytes_whatever_the_hash_seed():
-    """The other seed is that of this process."""
+def test_outcome_is_the_same_bytes_under_any_hash_seed():
+    """Compare with the hash seed of this process."""
     printed = all_outcomes("1" if os.environ.get("PYTHONHASHSEED") != "1" else "2")
     assert printed == "".join(f"{outcome_json(played(file))}\n" for file in FILES).encode()
 
 
 def all_outcomes(hash_seed: str) -> bytes:
-    """The outcomes of all files, played by a Python of their own."""
+    """Return the outcomes of all files, played in another process."""
     command = [sys.executable, "-c", PRINT_ALL, *map(str, FILES)]
     environment = os.environ | {"PYTHONHASHSEED": hash_seed}
     return subprocess.run(command, env=environment, check=True, capture_output=True).stdout
@@ -165,16 +164,16 @@ def test_every_cause_of_loss_occurs():
     assert {loss.cause for file in FILES for loss in played(file).moment().losses} == set(CAUSES)
 
 
-def test_every_event_occurs_but_those_with_a_reason():
+def test_every_event_occurs_or_has_a_reason():
     occurring = {entry.event for file in FILES for entry in played(file).moment().trace()}
     assert occurring == EVENTS.keys() - NOT_REACHED.keys()
 
 
-def test_events_have_only_the_fields_that_are_documented():
+def test_events_have_only_documented_fields():
     used = {(entry.event, key) for file in FILES for entry in played(file).moment().trace() for key in entry.detail}
     assert [(event, key) for event, key in sorted(used) if not re.search(rf"\b{key}\b", EVENTS[event])] == []
 
 
-def test_the_table_in_the_readme_has_every_file_with_its_title():
+def test_table_in_the_readme_lists_every_file_with_its_title():
     rows = re.findall(r"^\| \[(.+?)\]\((.+?)\) \| (.+?) \|", (FOLDER / "README.md").read_text(encoding="utf-8"), re.M)
     assert sorted(rows) == sorted((file.stem, file.name, scenario_in(file).scenario) for file in FILES)

@@ -1,4 +1,4 @@
-"""What is built: the same bytes each time, and a wheel that does what it says wherever it is installed."""
+"""Builds: reproducible bytes, and a wheel that works in fresh environments."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory, unavailable: Callable[[str],
 
 @pytest.fixture(scope="module")
 def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory):
-    """The programs of an environment by its extra, each made once."""
+    """Return a function that makes the environment of an extra once and returns its programs."""
     made: dict[str, Path] = {}
 
     def environment(extra: str) -> Path:
@@ -56,7 +56,7 @@ def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory):
     return environment
 
 
-def test_an_unpacked_sdist_builds_the_same_wheel_and_itself(wheel: Path, tmp_path: Path) -> None:
+def test_sdist_builds_the_same_wheel_and_sdist(wheel: Path, tmp_path: Path) -> None:
     sdist = built(ROOT, "sdist", tmp_path / "first")
     with tarfile.open(sdist) as packed:
         packed.extractall(tmp_path, filter="data")
@@ -68,8 +68,8 @@ def test_an_unpacked_sdist_builds_the_same_wheel_and_itself(wheel: Path, tmp_pat
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_every_command_does_or_says_what_it_takes(environments, extra: str, tmp_path: Path) -> None:
-    """`make test-long` plays each in all environments, and what takes minutes."""
+def test_every_command_works_or_names_the_missing_extra(environments, extra: str, tmp_path: Path) -> None:
+    """`make test-long` plays every command in every environment, also slow ones."""
     there = {extra, *ALSO.get(extra, ())}
     typed = [one for one in EVERY if LONG or not extra or (one.extras and not one.slow)]
     typed = [one for one in typed if not (one in SERVED and one.extras <= there)]
@@ -83,7 +83,7 @@ def test_every_command_does_or_says_what_it_takes(environments, extra: str, tmp_
 
 
 def played(programs: Path, typed: list[Typed], folder: Path) -> list[dict]:
-    """What came of commands in an environment, from a folder of their own."""
+    """Return the results of commands in an environment, run in a folder of their own."""
     command = [programs / "python", "-P", typed_commands.__file__]
     asked = json.dumps([one.filled(folder) for one in typed])
     done = subprocess.run(command, input=asked, capture_output=True, text=True, check=True, cwd=folder,
@@ -92,19 +92,19 @@ def played(programs: Path, typed: list[Typed], folder: Path) -> list[dict]:
 
 
 def surroundings(home: Path) -> dict[str, str]:
-    """The environment variables of somebody who has nothing of hawb's but the wheel."""
+    """Return environment variables of a user who has only the wheel."""
     own = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "HAWB", "JUPYTER"))}
     return own | {"HOME": str(home)}
 
 
-def test_the_wheel_brings_the_command_with_its_version(environments, wheel: Path, tmp_path: Path) -> None:
+def test_wheel_installs_the_command_with_its_version(environments, wheel: Path, tmp_path: Path) -> None:
     asked = [environments("") / "hawb", "--version"]
     told = subprocess.run(asked, capture_output=True, text=True, check=True, env=surroundings(tmp_path),
                           timeout=PATIENCE_S)  # fmt: skip
     assert told.stdout == f"hawb, version {__version__}\n" and wheel.name.startswith(f"hawb-{__version__}-")
 
 
-def test_the_wheel_has_the_stories_of_the_lesson_with_their_logs(wheel: Path) -> None:
+def test_wheel_contains_the_stories_of_the_lesson_with_their_logs(wheel: Path) -> None:
     stories = {name.rpartition("/")[0] for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".log.gz")}
     told = ("partition-autoheal", "unsynchronised-mirror-promoted")
     assert stories == {f"hawb/workbook/data/logs/3.10/{story}" for story in told}

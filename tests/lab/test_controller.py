@@ -1,4 +1,4 @@
-"""The lab's controller: what every button of the page does, without a page."""
+"""The lab's controller: every action of the page, without a page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def messages_in(lab: Controller, queue: str = "ha.orders") -> int:
     return lab.outcome["queues"][queue]["messages"]
 
 
-def test_a_kill_loses_what_the_mirror_did_not_hold_and_undo_brings_it_back(lab):
+def test_kill_loses_unsynchronised_messages_and_undo_restores_them(lab):
     lab.act("kill", "a")
     assert (messages_in(lab), lab.was["queues"]["ha.orders"]["messages"]) == (10, 110)
     assert lab.outcome["losses"][0]["cause"] == "unsynchronised_promotion"
@@ -30,14 +30,14 @@ def test_a_kill_loses_what_the_mirror_did_not_hold_and_undo_brings_it_back(lab):
     assert not lab.can_redo
 
 
-def test_there_is_nothing_to_take_back_at_first(lab):
+def test_nothing_can_be_undone_at_first(lab):
     before = lab.outcome
     assert not lab.can_undo
     lab.undo()
     assert lab.outcome is before
 
 
-def test_a_story_is_walked_back_and_forth(lab):
+def test_story_can_be_stepped_back_and_forward(lab):
     end, steps = lab.outcome, len(lab.now.run.steps)
     for _ in range(100):
         lab.step_back()
@@ -48,7 +48,7 @@ def test_a_story_is_walked_back_and_forth(lab):
     assert (lab.story_place, lab.outcome, lab.next_step) == ((steps, steps), end, "")
 
 
-def test_what_is_done_amid_a_story_does_not_take_away_what_is_ahead(lab):
+def test_action_inside_a_story_keeps_the_later_steps(lab):
     lab.step_back()
     lab.step_back()
     lab.act("sync_queue", "ha.orders")
@@ -61,7 +61,7 @@ def test_what_is_done_amid_a_story_does_not_take_away_what_is_ahead(lab):
     assert lab.next_step == "stop"
 
 
-def test_another_profile_or_seed_keeps_the_place_in_the_story(lab):
+def test_changing_profile_or_seed_keeps_the_place_in_the_story(lab):
     lab.step_back()
     lab.set_profile("3.13")
     lab.set_seed("5")
@@ -69,7 +69,7 @@ def test_another_profile_or_seed_keeps_the_place_in_the_story(lab):
     assert (steps - played, lab.next_step, lab.outcome["seed"], lab.profile.version) == (1, "stop", 5, "3.13")
 
 
-def test_a_node_that_nobody_knows_yet_joins_and_what_is_ahead_stays(lab):
+def test_new_node_can_join_and_later_steps_stay(lab):
     lab.step_back()
     lab.act("join", "d")
     assert lab.messages == {}
@@ -78,7 +78,7 @@ def test_a_node_that_nobody_knows_yet_joins_and_what_is_ahead_stays(lab):
     assert lab.outcome["nodes"] == {"a": "running", "b": "running", "c": "down", "d": "running"}
 
 
-def test_all_that_passes_by_playing_is_one_wait(lab):
+def test_time_passed_by_playing_is_one_wait_step(lab):
     since = lab.outcome["time_s"]
     lab.act("kill", "b")
     lab.pass_time(5.0)
@@ -90,7 +90,7 @@ def test_all_that_passes_by_playing_is_one_wait(lab):
     assert lab.now.run.steps[-1].name == "kill"
 
 
-def test_a_cluster_has_timers_as_long_as_something_will_happen_by_itself(lab):
+def test_cluster_has_timers_while_events_are_scheduled(lab):
     lab.act("kill", "a")
     lab.act("kill", "b")
     assert not lab.has_timers
@@ -100,14 +100,14 @@ def test_a_cluster_has_timers_as_long_as_something_will_happen_by_itself(lab):
     assert not lab.has_timers
 
 
-def test_an_action_after_undo_ends_redo(lab):
+def test_action_after_undo_clears_redo(lab):
     lab.act("kill", "a")
     lab.undo()
     lab.act("kill", "b")
     assert not lab.can_redo
 
 
-def test_what_rabbitmq_refuses_is_shown_in_its_words_then_ours_and_can_be_undone(lab):
+def test_refused_step_shows_rabbitmqs_text_and_an_explanation_and_can_be_undone(lab):
     lab.act("purge", "nobody", Place.QUEUES)
     theirs, ours = lab.messages[Place.QUEUES].split("\n")
     assert theirs == "NOT_FOUND - no queue 'nobody' in vhost '/'"
@@ -127,7 +127,7 @@ def test_what_rabbitmq_refuses_is_shown_in_its_words_then_ours_and_can_be_undone
         ("frobnicate", True, ["unknown verb"]),
     ],
 )
-def test_bad_input_becomes_the_message_of_its_place_and_changes_nothing(lab, verb, argument, words):
+def test_invalid_input_shows_a_message_and_changes_nothing(lab, verb, argument, words):
     before = lab.outcome
     lab.act(verb, argument, Place.QUEUES)
     assert list(lab.messages) == [Place.QUEUES]
@@ -135,13 +135,13 @@ def test_bad_input_becomes_the_message_of_its_place_and_changes_nothing(lab, ver
     assert lab.outcome is before
 
 
-def test_a_message_is_over_with_the_next_action(lab):
+def test_message_disappears_with_the_next_action(lab):
     lab.act("kill", "z")
     lab.act("kill", "a")
     assert lab.messages == {}
 
 
-def test_another_profile_plays_the_same_steps_and_names_those_that_are_refused_now(lab, tmp_path):
+def test_changing_the_profile_replays_the_steps_and_lists_refused_ones(lab, tmp_path):
     (tmp_path / "one.yaml").write_text(
         "scenario: One\ncluster: {nodes: [x], version: '3.10'}\nsteps:\n- declare: {queue: q}\n"
         "- set_policy: {name: ha, pattern: q, definition: {ha-mode: all}}\n"
@@ -155,7 +155,7 @@ def test_another_profile_plays_the_same_steps_and_names_those_that_are_refused_n
     assert lab.outcome["errors"] == []
 
 
-def test_a_profile_that_refuses_a_policy_in_force_from_the_start_leaves_everything(lab, tmp_path):
+def test_profile_that_refuses_an_initial_policy_changes_nothing(lab, tmp_path):
     (tmp_path / "one.yaml").write_text(
         "scenario: One\ncluster: {nodes: [x], version: '3.10'}\n"
         "policies: [{name: ha, pattern: q, definition: {ha-mode: all}}]\n"
@@ -166,7 +166,7 @@ def test_a_profile_that_refuses_a_policy_in_force_from_the_start_leaves_everythi
     assert lab.profile.version == "3.10"
 
 
-def test_another_seed_is_part_of_the_scenario(lab):
+def test_seed_is_part_of_the_scenario(lab):
     lab.set_seed(" 7 ")
     assert lab.outcome["seed"] == 7
     lab.set_seed("seven")
@@ -174,7 +174,7 @@ def test_another_seed_is_part_of_the_scenario(lab):
     assert lab.outcome["seed"] == 7
 
 
-def test_a_policy_is_set_and_cleared(lab):
+def test_policy_is_set_and_cleared(lab):
     lab.set_policy(PolicyDraft("plain", "^plain", settings={"ha-mode": "all"}))
     assert lab.outcome["queues"]["plain.log"]["mirrors"] == ["b"]
     assert [policy.name for policy in lab.policies] == ["ha-all", "ha-two", "plain"]
@@ -184,7 +184,7 @@ def test_a_policy_is_set_and_cleared(lab):
     assert "Parameter does not exist" in lab.messages[Place.POLICY]
 
 
-def test_an_operator_policy_is_set_and_cleared(lab):
+def test_operator_policy_is_set_and_cleared(lab):
     cap = PolicyDraft("cap", "^ha", others='{"max-length": 5}', kind="operator_policy")
     lab.set_policy(cap)
     assert lab.outcome["queues"]["ha.orders"]["operator_policy"] == "cap"
@@ -194,7 +194,7 @@ def test_an_operator_policy_is_set_and_cleared(lab):
     assert lab.operator_policies == ()
 
 
-def test_a_policy_that_rabbitmq_refuses_is_a_refused_step_and_one_without_a_name_none(lab):
+def test_invalid_policy_is_a_refused_step_and_one_without_a_name_is_not_played(lab):
     lab.set_policy(PolicyDraft("bad", "(", settings={"ha-mode": "all"}))
     assert lab.messages[Place.POLICY].startswith("Validation failed")
     assert len(lab.outcome["errors"]) == 1
@@ -205,12 +205,12 @@ def test_a_policy_that_rabbitmq_refuses_is_a_refused_step_and_one_without_a_name
     assert lab.outcome is before
 
 
-def test_a_draft_says_which_queues_it_reaches(lab):
+def test_draft_lists_the_queues_it_matches(lab):
     reached = lab.reach(PolicyDraft("zz", "orders", priority="-1", settings={"ha-mode": "all"}))
     assert [(one.queue, one.winner, one.wins) for one in reached] == [("ha.orders", "ha-all", False)]
 
 
-def test_why_is_answered_for_messages_that_there_are(lab):
+def test_why_explains_existing_messages_only(lab):
     lab.act("kill", "a")
     assert "lost" in lab.why("ha.orders/1")
     assert lab.why(" ha.orders/999 ") == ""
@@ -224,11 +224,11 @@ def test_why_is_answered_for_messages_that_there_are(lab):
 @pytest.mark.parametrize(
     ("text", "value"), [(" 12 ", 12), ("-3", -3), ("0.5", 0.5), ("1e3", "1e3"), ("²", "²"), (".", ".")]
 )
-def test_only_decimal_numbers_are_numbers(text, value):
+def test_only_decimal_numbers_are_accepted(text, value):
     assert number(text) == value
 
 
-def test_a_step_can_have_a_time_amid_what_is_in_flight(lab):
+def test_step_can_have_a_time_while_messages_are_in_flight(lab):
     lab.act("publish", {"queue": "ha.orders", "count": 300_000}, Place.QUEUES)
     lab.act("sync_queue", "ha.orders", Place.QUEUES)
     began = max(event["t"] for event in lab.outcome["events"] if event["event"] == "sync_started")
@@ -242,21 +242,21 @@ def test_a_step_can_have_a_time_amid_what_is_in_flight(lab):
     assert lab.at == "soon"
 
 
-def test_a_refusal_knows_its_field(lab):
+def test_refusal_names_its_field(lab):
     lab.act("publish", {"queue": "ha.orders", "count": "many"}, Place.STEP)
     assert lab.field == "count"
     lab.act("kill", ["a", "z"], Place.STEP)
     assert lab.field == ""
 
 
-def test_profiles_are_named_with_their_releases():
+def test_profiles_are_listed_with_their_releases():
     assert ("3.10.8", "3.10") in profiles()
 
 
 # Beside each other
 
 
-def test_the_story_beside_takes_each_step_looks_at_each_moment_and_can_become_the_story(lab):
+def test_variant_follows_steps_and_moments_and_can_replace_the_story(lab):
     lab.choose("ha.orders")
     assert (lab.beside.at(lab.now), lab.beside.outcome(lab.now)) == (None, None)
     lab.vary(variants(lab.now, lab.queue)["ha.orders: a quorum queue"])
@@ -275,7 +275,7 @@ def test_the_story_beside_takes_each_step_looks_at_each_moment_and_can_become_th
     assert lab.outcome["queues"]["ha.orders"]["type"] == "classic"
 
 
-def test_a_policy_that_rabbitmq_refuses_cannot_be_put_beside(lab):
+def test_variant_with_an_invalid_policy_is_refused(lab):
     lab.vary_policy(PolicyDraft("x", "^ha", settings={"ha-mode": "exactly"}))
     assert lab.beside.variant is None
     assert "takes an integer, none given" in lab.messages[Place.BESIDE]

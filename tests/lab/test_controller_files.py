@@ -1,4 +1,4 @@
-"""Files that the lab's controller opens and saves: scenarios, exports, uploads, and what is none of them."""
+"""Files that the lab's controller opens and saves: scenarios, exports, uploads and invalid files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ lab = controller
 """What these tests call the lab is its controller."""
 
 
-def test_opening_a_scenario_is_one_action_to_take_back(lab, tmp_path):
+def test_opening_a_scenario_can_be_undone(lab, tmp_path):
     file = tmp_path / "one.yaml"
     file.write_text("{scenario: One, cluster: {nodes: [x, y]}, steps: [kill: x]}")
     lab.act("start", "c")
@@ -32,7 +32,7 @@ def test_opening_a_scenario_is_one_action_to_take_back(lab, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"\x00\xff", b"", b"a: !!python/object:os.system x", b"scenario: One", b"[" * 999])
-def test_a_file_that_is_no_scenario_is_refused_by_name_and_the_lab_stays_as_it_was(lab, tmp_path, content):
+def test_invalid_scenario_is_refused_by_name_and_changes_nothing(lab, tmp_path, content):
     before = lab.outcome
     (tmp_path / "bad.yaml").write_bytes(content)
     lab.open_scenario(tmp_path / "bad.yaml")
@@ -40,7 +40,7 @@ def test_a_file_that_is_no_scenario_is_refused_by_name_and_the_lab_stays_as_it_w
     assert lab.outcome is before
 
 
-def test_a_scenario_that_has_no_rules_is_refused_with_its_file(lab, tmp_path):
+def test_scenario_that_is_not_simulated_is_refused_with_its_file(lab, tmp_path):
     stream = "{declare: {queue: s, arguments: {x-queue-type: stream}}}, {consume: {queue: s, consumer: c}}"
     cluster = '{nodes: [a], version: "3.10"}'
     (tmp_path / "later.yaml").write_text(f"{{scenario: Later, cluster: {cluster}, steps: [{stream}]}}")
@@ -50,7 +50,7 @@ def test_a_scenario_that_has_no_rules_is_refused_with_its_file(lab, tmp_path):
     assert "missing.yaml" in lab.messages[Place.SCENARIO]
 
 
-def test_an_export_opens_with_its_notes(lab):
+def test_export_opens_with_its_notes(lab):
     lab.open(EXPORT)
     assert len(lab.outcome["queues"]) == 31
     assert any("users" in note for note in lab.notes)
@@ -61,14 +61,14 @@ def test_an_export_opens_with_its_notes(lab):
     assert lab.notes == ()
 
 
-def test_an_export_that_is_none_is_refused(lab, tmp_path):
+def test_invalid_export_is_refused(lab, tmp_path):
     (tmp_path / "definitions.json").write_text('{"queues": 5}')
     lab.open_export(tmp_path / "definitions.json")
     assert "accepted" in lab.messages[Place.SCENARIO]
     assert lab.outcome["nodes"].keys() == {"a", "b", "c"}
 
 
-def test_uploads_open_as_an_export_does(lab):
+def test_uploads_open_as_an_export(lab):
     definitions, *listings = [(file.name, file.read_bytes()) for file in (EXPORT.definitions, *EXPORT.listings)]
     lab.open_uploads([definitions], listings)
     assert len(lab.outcome["queues"]) == 31
@@ -80,7 +80,7 @@ def test_uploads_open_as_an_export_does(lab):
     assert lab.outcome is before
 
 
-def test_uploads_of_one_virtual_host_are_told_whose_they_are(lab):
+def test_uploads_of_one_virtual_host_need_its_name(lab):
     definitions = b'{"queues": [{"name": "q", "durable": true, "auto_delete": false, "arguments": {}}]}'
     lab.open_uploads([("d.json", definitions)], vhost="shop")
     assert list(lab.outcome["queues"]) == ["shop::q"]
@@ -88,7 +88,7 @@ def test_uploads_of_one_virtual_host_are_told_whose_they_are(lab):
     assert lab.messages[Place.SCENARIO].startswith("d.json")
 
 
-def test_a_scenario_is_saved_and_loads_again(lab, tmp_path):
+def test_saved_scenario_loads_again(lab, tmp_path):
     lab.act("kill", "a")
     lab.save(str(tmp_path / "mine"))
     assert lab.messages[Place.SAVE] == f"saved as {tmp_path / 'mine.yaml'}"
@@ -97,7 +97,7 @@ def test_a_scenario_is_saved_and_loads_again(lab, tmp_path):
     assert again.outcome == lab.outcome
 
 
-def test_another_file_is_replaced_only_at_the_second_time_of_asking(lab, tmp_path):
+def test_existing_file_is_replaced_only_at_the_second_request(lab, tmp_path):
     file = tmp_path / "taken.yaml"
     file.write_text("precious")
     lab.save(str(file))
@@ -112,7 +112,7 @@ def test_another_file_is_replaced_only_at_the_second_time_of_asking(lab, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["  ", "missing/folder/x.yaml", "nul\0.yaml", "x" * 300, "/", "..", "."])
-def test_a_file_that_cannot_be_written_is_a_message(lab, tmp_path, monkeypatch, name):
+def test_file_that_cannot_be_written_shows_a_message(lab, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     lab.save(name)
     assert lab.messages[Place.SAVE]

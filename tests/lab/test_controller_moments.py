@@ -1,4 +1,4 @@
-"""Moments of a story that the lab's controller looks at: what is seen then, and what is done then."""
+"""Past moments of a story in the lab's controller: viewing them and acting in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ lab = controller
 """What these tests call the lab is its controller."""
 
 
-def test_any_moment_can_be_looked_at_and_the_last_is_where_the_story_has_led(lab):
+def test_each_moment_can_be_viewed_and_the_last_is_the_present(lab):
     end, seen = lab.outcome, []
     for position in range(lab.moments):
         lab.look_at(position)
@@ -25,7 +25,7 @@ def test_any_moment_can_be_looked_at_and_the_last_is_where_the_story_has_led(lab
     assert not lab.can_undo
 
 
-def test_looking_about_is_one_action_to_take_back(lab):
+def test_viewing_moments_is_undone_at_once(lab):
     end = lab.outcome
     for position in (3, 12, 7):
         lab.look_at(position)
@@ -35,7 +35,7 @@ def test_looking_about_is_one_action_to_take_back(lab):
     assert lab.position == 7
 
 
-def test_what_is_done_at_a_moment_is_done_then_and_the_steps_after_it_stay_ahead(lab):
+def test_action_at_a_past_moment_is_inserted_and_later_steps_stay(lab):
     story = [step.name for step in lab.now.run.steps]
     before_the_stop = next(n for n, t in enumerate(lab.now.moments_us) if t > 6_016_000)
     lab.look_at(before_the_stop)
@@ -50,14 +50,14 @@ def test_what_is_done_at_a_moment_is_done_then_and_the_steps_after_it_stay_ahead
     assert lab.outcome["ledger"]["ha.orders"]["lost"] == []
 
 
-def test_time_that_was_typed_goes_before_the_moment_that_is_shown(lab):
+def test_typed_time_overrides_the_shown_moment(lab):
     lab.look_at(12)
     lab.at = "6.2"
     lab.act("kill", "a")
     assert lab.now.run.steps[-1].at == 6.2
 
 
-def test_time_passes_from_the_moment_that_is_shown(lab):
+def test_time_passes_from_the_shown_moment(lab):
     lab.look_at(12)
     now = lab.outcome["time_s"]
     lab.pass_time(0.1)
@@ -67,7 +67,7 @@ def test_time_passes_from_the_moment_that_is_shown(lab):
     assert lab.outcome["time_s"] >= now + 0.2
 
 
-def test_what_is_on_its_way_at_a_moment_is_on_its_way():
+def test_messages_in_flight_at_a_moment_are_shown_in_flight():
     lab = Controller()
     lab.act("publish", {"queue": "ha.orders", "count": 5})
     lab.look_at(lab.moments - 2)
@@ -75,7 +75,7 @@ def test_what_is_on_its_way_at_a_moment_is_on_its_way():
     assert lab.was is None
 
 
-def test_a_moment_is_told_as_if_nothing_had_been_told_before(lab):
+def test_outcome_of_a_moment_does_not_depend_on_earlier_views(lab):
     lab.act("publisher", {"name": "p", "queue": "ha.orders", "rate": 100, "node": "b"})
     lab.act("consume", {"consumer": "c", "queue": "ha.orders", "rate": 60})
     lab.pass_time(3)
@@ -85,7 +85,7 @@ def test_a_moment_is_told_as_if_nothing_had_been_told_before(lab):
         assert lab.outcome == outcome(lab.now.run, lab.now.moment)
 
 
-def test_what_was_told_once_is_not_told_again(lab):
+def test_events_already_rendered_are_reused(lab):
     before = lab.outcome["events"]
     lab.act("kill", "a")
     assert lab.outcome["events"][0] is before[0]

@@ -1,4 +1,4 @@
-"""What can be taken out of the lab, and that a lab for visitors writes nothing."""
+"""Downloads of the lab. A lab for visitors writes no files."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hawb.scenario.run import Run
 
 
 def content(html: str) -> str:
-    """What a link downloads."""
+    """Return the content that a link downloads."""
     return b64decode(re.search(r"base64,([^\"]*)\"", html)[1]).decode()
 
 
-def test_the_story_is_downloaded_as_it_stands():
+def test_download_contains_the_current_story():
     lab = Controller()
     lab.act("kill", "a")
     assert outcome(Run.of(load(content(link(lab.now, "scenario"))))) == lab.outcome
@@ -43,11 +43,11 @@ def test_the_story_is_downloaded_as_it_stands():
         ("x" * 300, "x" * 60 + ".yaml"),
     ],
 )
-def test_a_file_is_named_after_its_title_and_harmless(title, name):
+def test_file_name_is_a_safe_form_of_the_title(title, name):
     assert file_name(title, "scenario") == name
 
 
-def test_a_link_is_about_one_point_and_goes_with_it():
+def test_download_link_disappears_when_the_story_changes():
     lab = Lab(Controller())
     export = panel(lab, "Export")
     for kind, button in export.buttons.items():
@@ -60,7 +60,7 @@ def test_a_link_is_about_one_point_and_goes_with_it():
     assert "href" not in export.links.value
 
 
-def test_a_visitors_lab_writes_nothing_and_offers_no_field_to_do_so(tmp_path, monkeypatch):
+def test_visitors_lab_writes_no_file_and_has_no_save_field(tmp_path, monkeypatch):
     monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5")
     lab = page.show()
     lab.controller.save(str(tmp_path / "x.yaml"))
@@ -72,7 +72,7 @@ def test_a_visitors_lab_writes_nothing_and_offers_no_field_to_do_so(tmp_path, mo
     assert export.save not in parts(lab)
 
 
-def test_a_notebooks_lab_saves(tmp_path, monkeypatch):
+def test_lab_in_a_notebook_saves_files(tmp_path, monkeypatch):
     monkeypatch.delenv("SERVER_SOFTWARE", raising=False)
     lab = page.show()
     lab.controller.save(str(tmp_path / "x.yaml"))

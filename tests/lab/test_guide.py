@@ -1,4 +1,4 @@
-"""The tour through the first minute: what it says is true of the story as it stands, whatever a person has done."""
+"""The tour of the first minute: its statements are true of the current story, whatever the user did."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ WHEN_SYNCED = {
 }  # fmt: skip
 
 
-def told(controller: Controller, *steps: tuple[str, object]) -> dict:
-    """Return what the tour says after some more steps."""
+def content(controller: Controller, *steps: tuple[str, object]) -> dict:
+    """Return the tour's content after some more steps."""
     for verb, argument in steps:
         controller.act(verb, argument)
     return guide(controller)
@@ -27,14 +27,14 @@ def told(controller: Controller, *steps: tuple[str, object]) -> dict:
 
 @pytest.fixture
 def controller() -> Controller:
-    """The controller of the lab as it opens."""
+    """Return the controller of a new lab."""
     return Controller()
 
 
-def test_it_begins_at_rest_with_what_the_mirrors_lack_and_one_invitation(controller):
+def test_tour_starts_with_unsynchronised_mirrors_and_one_invitation(controller):
     assert set(controller.outcome["nodes"].values()) == {"running"}
     assert controller.story_place == (0, 0) and not controller.can_undo and controller.moments == 1
-    first = told(controller)
+    first = content(controller)
     assert (first["phase"], first["node"], first["is_at_rest"]) == (BEGIN, "a", True)
     assert first["texts"]["open"] == (
         "Each bar shows which messages a node holds. b and c have only 10 of the 110 messages of ha.orders. "
@@ -43,7 +43,7 @@ def test_it_begins_at_rest_with_what_the_mirrors_lack_and_one_invitation(control
     assert first["texts"]["kill"] == "Kill a"
 
 
-def test_nothing_leads_back_behind_the_cluster_at_rest(controller):
+def test_initial_cluster_cannot_be_stepped_back(controller):
     controller.step_back()
     controller.look_at(0)
     assert controller.is_at_rest
@@ -57,7 +57,7 @@ def test_nothing_leads_back_behind_the_cluster_at_rest(controller):
     assert controller.outcome["losses"]
 
 
-def test_the_cluster_that_is_opened_again_is_at_rest_again(controller):
+def test_tour_restarts_when_the_initial_cluster_is_opened_again(controller):
     controller.open_scenario(FOUR_QUEUES)
     assert guide(controller) is None
     controller.open_scenario(START)
@@ -65,65 +65,65 @@ def test_the_cluster_that_is_opened_again_is_at_rest_again(controller):
 
 
 @pytest.mark.parametrize("more", [0, 890])
-def test_a_loss_is_counted_as_it_is(controller, more):
+def test_tour_counts_lost_messages(controller, more):
     steps = [("publish", {"queue": "qq.orders", "count": more})] if more else []
-    lost = told(controller, *steps, ("kill", "a"))
+    lost = content(controller, *steps, ("kill", "a"))
     assert (lost["phase"], lost["texts"]["lost"].startswith("That cost 100 confirmed messages.")) == (LOST, True)
 
 
-def test_a_loss_of_messages_that_were_not_confirmed_is_not_said_to_be(controller):
+def test_tour_does_not_call_unconfirmed_messages_confirmed(controller):
     more = {"queue": "t", "count": 7, "persistent": False, "mode": "plain"}
     transient = {"queue": "t", "node": "a", "durable": False}
-    lost = told(controller, ("declare", transient), ("publish", more), ("kill", "a"))
+    lost = content(controller, ("declare", transient), ("publish", more), ("kill", "a"))
     assert lost["texts"]["lost"].startswith("That cost 107 messages.")
 
 
 @pytest.mark.parametrize("policy", [SYNCHRONISED, WHEN_SYNCED])
 @pytest.mark.parametrize("fault", ["kill", "power_off"])
-def test_where_a_policy_was_set_meanwhile_no_loss_is_claimed(controller, policy, fault):
-    held = told(controller, ("set_policy", policy), (fault, "a"), ("wait", 70))
+def test_tour_claims_no_loss_if_a_policy_prevented_it(controller, policy, fault):
+    held = content(controller, ("set_policy", policy), (fault, "a"), ("wait", 70))
     assert held["phase"] == HELD
     assert held["texts"]["held"].startswith("a is down and no message is lost")
     assert "lost" not in held["texts"]
 
 
-def test_a_mirror_that_lacks_nothing_is_not_said_to(controller):
-    begun = told(controller, ("set_policy", SYNCHRONISED))
+def test_tour_does_not_call_synchronised_mirrors_unsynchronised(controller):
+    begun = content(controller, ("set_policy", SYNCHRONISED))
     assert "a is the master of ha.orders. What if a dies?" in begun["texts"]["open"]
     assert not begun["is_at_rest"]
 
 
-def test_another_node_that_went_first_does_not_end_it(controller):
-    assert told(controller, ("kill", "b"))["phase"] == BEGIN
+def test_tour_continues_if_another_node_is_killed_first(controller):
+    assert content(controller, ("kill", "b"))["phase"] == BEGIN
 
 
-def test_another_cluster_has_no_tour(controller, tmp_path):
+def test_other_clusters_have_no_tour(controller, tmp_path):
     file = tmp_path / "other.yaml"
     file.write_text("scenario: x\ncluster: {nodes: [a], version: '3.10'}\nsteps: [{declare: {queue: ha.orders}}]\n")
     controller.open_scenario(file)
     assert guide(controller) is None
 
 
-def test_without_the_queue_there_is_none(controller):
-    assert told(controller, ("delete", {"queue": "ha.orders"})) is None
+def test_tour_ends_if_its_queue_is_deleted(controller):
+    assert content(controller, ("delete", {"queue": "ha.orders"})) is None
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_it_is_told_in_every_language_with_its_numbers(name):
+def test_tour_shows_its_numbers_in_every_language(name):
     with languages.language(name):
         controller = Controller()
         controller.act("publish", {"queue": "ha.orders", "count": 1190})
-        text = told(controller)["texts"]["open"]
+        text = content(controller)["texts"]["open"]
         written = {"en": "1,300", "zh": "1,300", "pt": "1.300"}[name]
         assert written in text
         assert ("Each bar" in text) is (name == "en")
 
 
-def test_it_says_nothing_of_a_quorum_queue_that_has_lost_nothing(controller):
+def test_tour_does_not_mention_a_quorum_queue_without_loss(controller):
     controller.act("kill", "a")
     controller.ask_alternatives(controller.harms[0])
     (quorum,) = [one for one in offered(controller.alternatives) if one.change.what == "a quorum queue"]
     controller.try_alternative(quorum)
-    assert told(controller)["phase"] == HELD
+    assert content(controller)["phase"] == HELD
     controller.step_back()
     assert guide(controller) is None

@@ -1,4 +1,4 @@
-"""What the columns say, as values."""
+"""The content of the lab's columns, as values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hawb.lab.leads import AT_ONCE, MOST_SENTENCES, asked_at_once, happened, lea
 from hawb.views.story.drafts import Drafts
 
 
-def test_causes_are_told_before_effects_and_what_there_is_no_room_for_is_counted(controller):
+def test_causes_precede_effects_and_omitted_events_are_counted(controller):
     for number in range(12):
         controller.act("declare", {"queue": f"t{number}", "node": "a", "durable": False})
         controller.act("publish", {"queue": f"t{number}", "count": 1, "persistent": False})
@@ -19,7 +19,7 @@ def test_causes_are_told_before_effects_and_what_there_is_no_room_for_is_counted
     assert "loss" in {one["tone"] for one in told["told"]}
 
 
-def test_what_happened_begins_with_the_fault_and_goes_on_in_its_order(controller):
+def test_events_begin_with_the_fault_and_are_in_order(controller):
     controller.act("kill", "a")
     told = happened(controller.outcome, controller.was, Drafts())["told"]
     assert told[0]["text"] == "a was killed."
@@ -29,7 +29,7 @@ def test_what_happened_begins_with_the_fault_and_goes_on_in_its_order(controller
     assert took_over < next(place for place, text in enumerate(texts) if text.startswith("Messages 1 to 100"))
 
 
-def test_the_worst_loss_is_looked_into_and_only_of_stories_that_are_short(controller):
+def test_worst_loss_is_analysed_for_short_stories_only(controller):
     assert worst(controller) is None
     controller.act("kill", "a")
     assert worst(controller).queue == "ha.orders"
@@ -39,7 +39,7 @@ def test_the_worst_loss_is_looked_into_and_only_of_stories_that_are_short(contro
     assert not asked_at_once(controller)
 
 
-def test_a_change_has_its_price(controller):
+def test_each_change_has_a_price(controller):
     controller.act("kill", "a")
     controller.ask_alternatives(worst(controller))
     prices = {one.change.what: price(one) for one in controller.alternatives.changed if one.result is not None}
@@ -47,17 +47,17 @@ def test_a_change_has_its_price(controller):
     assert "blocked for 0.004 s" in prices["ha-sync-mode: automatic"]
 
 
-def test_before_anything_was_done_nothing_is_suggested(controller):
+def test_nothing_is_suggested_before_the_first_action(controller):
     told = leads(controller, Drafts())
     assert (told["now"]["next"], told["now"]["kept"], told["step"]) == ([], [], "stop c")
 
 
-def test_what_a_scenario_expects_is_no_step_that_was_done(controller):
+def test_expect_step_is_not_shown_as_an_action(controller):
     controller.act("expect", {"nodes": {"c": "down"}})
     assert leads(controller, Drafts())["step"] == "stop c"
 
 
-def test_an_alarm_can_be_ended(controller):
+def test_clearing_an_alarm_is_suggested(controller):
     controller.act("alarm", {"node": "a", "resource": "memory"})
     ends, *_ = leads(controller, Drafts())["now"]["next"]
     assert ends["label"] == "end the memory alarm of a"
@@ -68,7 +68,7 @@ def test_an_alarm_can_be_ended(controller):
 @pytest.mark.parametrize(
     ("verb", "argument"), [("cut", [["a", "b"]]), ("partition", [["a"], ["b", "c"]]), ("power_off", "a")]
 )
-def test_to_wait_until_the_nodes_notice_is_suggested_before_they_have(controller, verb, argument):
+def test_waiting_for_failure_detection_is_suggested_until_it_happened(controller, verb, argument):
     def waits() -> list[dict]:
         return [one for one in leads(controller, Drafts())["now"]["next"] if one["verb"] == "wait"]
 

@@ -1,4 +1,4 @@
-"""The menus of nodes, queues and all: what they offer when, and that whatever they offer can be done."""
+"""The menus of nodes, queues and the cluster: entries by state, and that each entry can be played."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def after(run: Run, menu: str, name: str) -> list[str]:
 QUORUM_QUEUE = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
 
 
-def test_a_node_offers_what_can_be_done_in_its_state(lab):
+def test_node_menu_offers_entries_for_its_state(lab):
     assert offered(lab, "node", "a")[:3] == ["stop", "kill", "power off"]
     assert not {"start", "force boot", "join", "reset", "forget"} & set(offered(lab, "node", "a"))
     assert offered(lab, "node", "c")[0] == "start"
     assert not {"stop", "kill", "drain", "memory alarm"} & set(offered(lab, "node", "c"))
 
 
-def test_what_undoes_something_is_offered_once_that_was_done(lab):
+def test_reverse_operation_is_offered_after_the_operation(lab):
     healthy = set(offered(lab, "node", "a"))
     assert not {"revive", "memory alarm is over", "disk alarm is over", "grow all quorum queues"} & healthy
     on_node(lab, "a", "drain")
@@ -66,7 +66,7 @@ def test_what_undoes_something_is_offered_once_that_was_done(lab):
     assert "shrink all quorum queues" not in offered(lab, "node", "b")
 
 
-def test_heal_is_offered_while_a_link_is_cut(lab):
+def test_heal_is_offered_while_a_link_is_cut_only(lab):
     def heals() -> bool:
         offers = lab.stage.view["offers"]
         return "heal" in offers["lists"][offers["more"]]
@@ -84,7 +84,7 @@ def test_heal_is_offered_while_a_link_is_cut(lab):
         ("4.0", False, True, True, True), ("4.3", True, False, False, True),
     ],
 )  # fmt: skip
-def test_a_command_is_offered_by_the_releases_that_have_it(
+def test_command_is_offered_by_releases_that_have_it(
     version, stands_alone, force_boots, forces_reset, forces_shrink
 ):
     """Sources: `rabbit_khepri:force_shrink_member_to_current_member` (4.x with Khepri), `rabbit_db:force_reset` and
@@ -98,14 +98,14 @@ def test_a_command_is_offered_by_the_releases_that_have_it(
     assert ("force reset" in after(all_down, "node", "a")) is forces_reset
 
 
-def test_who_has_left_the_cluster_is_offered_a_way_back_and_no_start():
+def test_node_outside_the_cluster_is_offered_join_and_not_start():
     left = opened("3.10", {"stop": "c"}, {"reset": "c"})
     assert after(left, "node", "c") == ["join"]
     forgotten = opened("3.10", {"stop": "c"}, {"forget_cluster_node": {"node": "c"}})
     assert after(forgotten, "node", "c") == ["reset", "force reset", "wipe"]
 
 
-def test_entries_are_in_groups_and_the_dangerous_ones_come_last(lab):
+def test_entries_are_grouped_with_dangerous_ones_last(lab):
     for menu in ("node", "queue"):
         groups = [group["group"] for group in lab.stage.menus[menu]]
         assert len(groups) == len(set(groups)) > 2
@@ -115,7 +115,7 @@ def test_entries_are_in_groups_and_the_dangerous_ones_come_last(lab):
     assert {one["entry"] for one in lab.stage.menus["queue"][-1]["entries"]} == {"crash", "purge", "delete"}
 
 
-def test_a_queue_offers_what_its_type_has(lab):
+def test_queue_menu_offers_operations_of_its_type(lab):
     assert {"sync", "publish 10", "policy…"} <= set(offered(lab, "queue", "ha.orders"))
     assert "remove a member…" in offered(lab, "queue", "qq.orders")
     assert not {"sync", "cancel sync", "add a member…"} & set(offered(lab, "queue", "qq.orders"))
@@ -129,7 +129,7 @@ def test_a_queue_offers_what_its_type_has(lab):
 
 
 @pytest.mark.parametrize("version", sample(PROFILES, 2))
-def test_the_broker_takes_what_is_offered_or_the_menu_says_what_it_refuses(lab, version):
+def test_offered_entries_are_accepted_or_their_refusal_is_shown(lab, version):
     """Walk through clusters by entries of menus, and play each entry, and each suggestion, that is offered on the way.
     What the engine has no rules for is never offered."""
     chance, run = random.Random(version), busy(version)
@@ -195,7 +195,7 @@ STREAM = {"declare": {"queue": "s", "node": "a", "arguments": {"x-queue-type": "
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.13", "4.0", "4.3"])
-def test_a_node_is_not_forgotten_where_the_coordinator_of_streams_would_make_that_fail(lab, version):
+def test_forget_is_not_offered_if_the_stream_coordinator_would_fail_it(lab, version):
     run = opened(version, STREAM, {"kill": ["b", "c"]})
     lab.controller.now = Point(run, opened=True)
     lab.redraw()
@@ -210,7 +210,7 @@ def test_a_node_is_not_forgotten_where_the_coordinator_of_streams_would_make_tha
         assert not said["entries"]["forget"]["can_be_chosen"]
 
 
-def test_every_entry_is_a_verb_with_an_argument_that_files_take_or_opens_something(lab):
+def test_each_entry_is_a_valid_step_or_opens_a_form(lab):
     for label, entry in [*NODE.items(), *QUEUE.items(), *ALL_MORE.items()]:
         if entry.panel:
             assert entry.panel in lab.drawer.panels
@@ -222,12 +222,12 @@ def test_every_entry_is_a_verb_with_an_argument_that_files_take_or_opens_somethi
             assert read_step(step, ["a", "b", "c"]).name == entry.verb, label
 
 
-def test_what_is_refused_is_answered(lab):
+def test_refusal_is_shown_on_the_page(lab):
     on_node(lab, "c", "join")
     assert "RabbitMQ refused join" in unescape(page_text(lab))
 
 
-def test_operations_go_to_the_queue_of_the_menu(lab):
+def test_queue_operations_apply_to_the_queue_of_the_menu(lab):
     for entry in ("publish 10", "sync", "get 10", "purge", "delete"):
         on_queue(lab, "ha.orders", entry)
     assert lab.controller.outcome["deleted"] == ["ha.orders"]
@@ -237,7 +237,7 @@ def test_operations_go_to_the_queue_of_the_menu(lab):
     assert lab.controller.queue == "ha.orders"
 
 
-def test_an_entry_that_needs_more_opens_a_form_about_its_thing(lab):
+def test_entry_that_needs_arguments_opens_a_prefilled_form(lab):
     on_queue(lab, "qq.orders", "add a member…")
     assert (lab.drawer.name, lab.step.verb.value) == ("Any step", "add_member")
     assert lab.step.form.inputs["queue"].widget.value == "qq.orders"
@@ -247,7 +247,7 @@ def test_an_entry_that_needs_more_opens_a_form_about_its_thing(lab):
     assert lab.drawer.name == "Policy"
 
 
-def test_a_partition_is_two_places_until_it_is_healed(lab):
+def test_partition_shows_two_sides_until_healed(lab):
     on_node(lab, "a", "cut off from all others")
     scene = lab.stage.view["scene"]
     assert (scene["sides"], scene["noticed"], scene["cut"]) == ([["a"], ["b", "c"]], False, [["a", "b"], ["a", "c"]])
@@ -262,7 +262,7 @@ def test_a_partition_is_two_places_until_it_is_healed(lab):
     assert lab.stage.view["scene"]["cut"] == []
 
 
-def test_a_line_through_the_network_parts_groups_or_cuts_links(lab):
+def test_drawn_line_partitions_groups_or_cuts_links(lab):
     ask(lab, "part", groups=[["a", "b"], ["c"]])
     assert lab.controller.cut_links == [("a", "c"), ("b", "c")]
     ask(lab, "undo")
@@ -270,21 +270,21 @@ def test_a_line_through_the_network_parts_groups_or_cuts_links(lab):
     assert lab.controller.cut_links == [("a", "b")]
 
 
-def test_the_form_of_a_partition_is_in_the_menu_of_all(lab):
+def test_partition_form_is_in_the_cluster_menu(lab):
     ask(lab, "more", entry="partition…")
     assert lab.step.verb.value == "partition"
     lab.step.play.click()
     assert lab.controller.cut_links == [("a", "b"), ("a", "c")]
 
 
-def test_an_alarm_stands_at_its_node(lab):
+def test_alarm_is_shown_at_its_node(lab):
     on_node(lab, "b", "memory alarm")
     assert node_of(lab, "b")["trouble"] == ["memory alarm"]
     on_node(lab, "b", "memory alarm is over")
     assert node_of(lab, "b")["trouble"] == []
 
 
-def test_each_node_says_whether_it_is_safe_to_stop_once_that_is_asked(lab):
+def test_nodes_show_whether_they_are_safe_to_stop_when_asked(lab):
     assert lab.stage.view["bar"]["forecasts"] == {}
     ask(lab, "more", entry="safe to stop?")
     told = {one["way"]: one for one in lab.stage.view["bar"]["forecasts"]["a"]}
@@ -296,7 +296,7 @@ def test_each_node_says_whether_it_is_safe_to_stop_once_that_is_asked(lab):
     assert lab.stage.view["bar"]["forecasts"] == {}
 
 
-def test_what_each_node_has_to_do_is_told_to_who_looks(lab):
+def test_load_panel_shows_the_load_of_each_node(lab):
     ask(lab, "more", entry="load")
     table = panel(lab, "Load").table
     assert "a serves most: 4 of 4 queues." in table.value
@@ -304,7 +304,7 @@ def test_what_each_node_has_to_do_is_told_to_who_looks(lab):
     assert "b serves most: 2 of" in table.value
 
 
-def test_nodes_grow_and_shrink_all_quorum_queues(lab):
+def test_grow_and_shrink_apply_to_all_quorum_queues(lab):
     on_node(lab, "c", "shrink all quorum queues")
     assert lab.controller.outcome["queues"]["qq.orders"]["members"] == ["a", "b"]
     lab.controller.act("start", "c")
@@ -312,11 +312,11 @@ def test_nodes_grow_and_shrink_all_quorum_queues(lab):
     assert lab.controller.outcome["queues"]["qq.orders"]["members"] == ["a", "b", "c"]
 
 
-def test_a_quorum_queue_is_suggested_where_arguments_are_asked_for(lab):
+def test_declare_form_suggests_a_quorum_queue(lab):
     lab.open_form("declare")
     assert '{"x-queue-type": "quorum"}' in lab.step.form.inputs["arguments"].widget.options
 
 
-def test_a_sentence_about_a_line_that_nobody_noticed_is_no_markup(lab):
+def test_text_about_an_undetected_cut_link_contains_no_markup(lab):
     on_node(lab, "a", "cut off from all others")
     assert not re.search(r"<\w", page_text(lab))

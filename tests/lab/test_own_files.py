@@ -1,4 +1,4 @@
-"""The panel for a cluster of one's own: what is uploaded is answered or refused beside it, and can be taken away."""
+"""The panel for the user's own cluster: uploads are answered or refused beside it, and results can be downloaded."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ some = pytest.mark.parametrize("question", sample(ASKED.values(), 2), ids=ASKED)
 
 @pytest.fixture(autouse=True)
 def no_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one to seven replicas come to is not played here."""
+    """Skip the trials of one to seven replicas."""
     monkeypatch.setattr(questions, "TRIALS", 0)
 
 
 def answered(question: Question) -> object:
-    """What a question finds in data/real, with whatever is chosen by default."""
+    """Return the answer to a question for data/real, with its default choices."""
     return found_in(question, FILES, {name: values[0] for name, values in question.choices.items()})
 
 
 def upload(panel: OwnFiles, *files: tuple[str, bytes]) -> None:
-    """Chooses files and presses the button."""
+    """Choose files and press the button."""
     panel.files.value = tuple(
         {"name": name, "type": "", "size": len(content), "content": content, "last_modified": datetime.now(UTC)}
         for name, content in files
@@ -47,13 +47,13 @@ def upload(panel: OwnFiles, *files: tuple[str, bytes]) -> None:
 
 
 def downloads(answer: str) -> dict[str, str]:
-    """The files that an answer has links for."""
+    """Return the files that an answer links to, by name."""
     links = re.findall(r'href="data:[^;]*;charset=utf-8;base64,([^"]*)" download="([^"]*)"', answer)
     return {name: b64decode(content).decode() for content, name in links}
 
 
 @some
-def test_an_upload_changes_the_answer_and_a_bad_one_says_why(question: Question):
+def test_upload_changes_the_answer_and_an_invalid_one_is_explained(question: Question):
     first = answered(question)
     panel = OwnFiles(question, first, "data/real")
     assert "The answer for data/real:" in panel.message.value
@@ -72,7 +72,7 @@ def test_an_upload_changes_the_answer_and_a_bad_one_says_why(question: Question)
 
 
 @some
-def test_what_is_downloaded_is_whole_and_fetches_nothing(question: Question):
+def test_downloads_are_self_contained(question: Question):
     written = downloads(shown(question, answered(question)))
     page = Page(written["report.html"])
     assert "qq.pair" in page.said
@@ -85,7 +85,7 @@ def test_what_is_downloaded_is_whole_and_fetches_nothing(question: Question):
 
 
 @pytest.mark.full
-def test_each_question_writes_what_its_command_writes():
+def test_each_question_offers_the_files_of_its_command():
     written = {name: [*downloads(shown(one, answered(one)))] for name, one in ASKED.items()}
     assert written == {
         "move": ["definitions.json", "definitions-in-place.json", "definitions-beside.json", "runbook.md",
@@ -96,7 +96,7 @@ def test_each_question_writes_what_its_command_writes():
     }  # fmt: skip
 
 
-def test_what_is_chosen_beside_the_files_counts():
+def test_choices_beside_the_files_change_the_answer():
     panel = OwnFiles(UPGRADE)
     panel.choices["nodes"].value = questions.AT_ONCE
     upload(panel, *FILES)
@@ -108,7 +108,7 @@ def test_what_is_chosen_beside_the_files_counts():
     assert OwnFiles(MOVE).choices["to"].value == "4.3"
 
 
-def test_names_in_an_export_stay_names():
+def test_names_in_an_export_are_escaped():
     nasty = "<script>alert(1)</script>"
     export = EXPORT | {"queues": [{"name": nasty, "vhost": "/", "durable": True, "arguments": {}}]}
     for question in ASKED.values():
@@ -119,7 +119,7 @@ def test_names_in_an_export_stay_names():
             assert "<script" not in text and "&lt;script&gt;" in text, question
 
 
-def test_a_cluster_in_which_nothing_runs_has_no_upgrade():
+def test_cluster_without_running_nodes_has_no_upgrade_plan():
     nodes = json.dumps([{"name": "rabbit@a", "running": False}]).encode()
     panel = OwnFiles(UPGRADE)
     upload(panel, ("definitions.json", json.dumps(EXPORT).encode()), ("nodes.json", nodes))

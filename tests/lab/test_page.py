@@ -1,4 +1,4 @@
-"""The lab's page without a browser: what it shows, and that it passes on what a person does."""
+"""The lab's page without a browser: what it shows, and that it forwards the user's actions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import hawb
 from hawb.lab.page import show
 
 
-def test_a_kill_shows_the_loss_its_cause_and_what_changed_and_undo_takes_all_of_it_back(lab):
+def test_kill_shows_loss_cause_and_changes_and_undo_reverts_them(lab):
     before = page_text(lab)
     on_node(lab, "a", "kill")
     leads = lab.stage.view["leads"]
@@ -33,7 +33,7 @@ def test_a_kill_shows_the_loss_its_cause_and_what_changed_and_undo_takes_all_of_
     assert page_text(lab) == before
 
 
-def test_a_wrong_field_is_answered_below_its_row_and_stays_as_it_was_typed(lab):
+def test_invalid_field_shows_a_message_below_and_keeps_its_text(lab):
     cluster = panel(lab, "Cluster")
     cluster.seed.value = "seven"
     assert "seed: not accepted" in unescape(cluster.messages["seed"].box.value)
@@ -44,7 +44,7 @@ def test_a_wrong_field_is_answered_below_its_row_and_stays_as_it_was_typed(lab):
     assert lab.stage.view["leads"]["answers"] == []
 
 
-def test_profile_and_scenario_follow_the_choice_and_the_controller(lab):
+def test_profile_and_scenario_widgets_follow_the_controller(lab):
     cluster = panel(lab, "Cluster")
     cluster.profile.value = "3.13"
     assert lab.controller.profile.version == "3.13"
@@ -54,14 +54,14 @@ def test_profile_and_scenario_follow_the_choice_and_the_controller(lab):
     assert lab.stage.view["bar"]["title"] == lab.controller.outcome["scenario"]
 
 
-def test_the_lab_opens_with_a_file_or_says_why_not(tmp_path):
+def test_lab_opens_with_a_file_or_explains_the_refusal(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text("scenario: Mine\ncluster: {nodes: [x]}\nsteps: []\n")
     assert show(str(file)).controller.outcome["scenario"] == "Mine"
     assert "missing.yaml" in page_text(show(tmp_path / "missing.yaml"))
 
 
-def test_uploads_are_opened_definitions_first(lab):
+def test_uploads_are_read_definitions_first(lab):
     real = Path(__file__).parents[2] / "data" / "real"
 
     def files(*names: str) -> tuple[dict, ...]:
@@ -79,7 +79,7 @@ def test_uploads_are_opened_definitions_first(lab):
     assert "notes on this cluster" in page_text(lab)
 
 
-def test_the_virtual_host_of_an_upload_is_passed_on(lab):
+def test_virtual_host_of_an_upload_is_passed_on(lab):
     content = b'{"queues": [{"name": "q", "durable": true, "auto_delete": false, "arguments": {}}]}'
     told = {"name": "d.json", "type": "", "size": 0, "last_modified": datetime(2024, 1, 1)}
     cluster = panel(lab, "Cluster")
@@ -88,7 +88,7 @@ def test_the_virtual_host_of_an_upload_is_passed_on(lab):
     assert list(lab.controller.outcome["queues"]) == ["shop::q"]
 
 
-def test_clients_are_listed_and_settle_what_they_hold(lab):
+def test_clients_are_listed_and_can_settle_messages(lab):
     lab.open_form("consume", queue="ha.orders")
     lab.step.form.inputs["consumer"].widget.value = NASTY
     lab.step.form.inputs["prefetch"].widget.value = "7"
@@ -113,7 +113,7 @@ def test_clients_are_listed_and_settle_what_they_hold(lab):
     assert "no consumer 'nobody'" in unescape(clients.message.box.value)
 
 
-def test_names_from_files_are_text_on_the_page(lab, tmp_path):
+def test_names_from_files_are_escaped_on_the_page(lab, tmp_path):
     scenario = {"scenario": NASTY, "cluster": {"nodes": ["a", NASTY]}, "steps": [{"stop": NASTY}, {"start": NASTY}]}
     (tmp_path / "nasty.yaml").write_text(json.dumps(scenario))
     lab.controller.open_scenario(tmp_path / "nasty.yaml")
@@ -140,7 +140,7 @@ def test_names_from_files_are_text_on_the_page(lab, tmp_path):
     assert "</b> Message 1 of &lt;script&gt;" in story.story.value
 
 
-def test_every_control_has_a_name_and_says_what_it_does(lab):
+def test_every_control_has_a_name_and_a_tooltip(lab):
     controls = (
         *(widgets.Button, widgets.Text, widgets.Dropdown, widgets.Combobox),
         *(widgets.Checkbox, widgets.FileUpload, widgets.SelectMultiple),
@@ -150,7 +150,7 @@ def test_every_control_has_a_name_and_says_what_it_does(lab):
     assert silent == []
 
 
-def test_only_the_panel_that_is_open_is_kept_up_to_date(lab):
+def test_only_the_open_panel_is_updated(lab):
     ledger = panel(lab, "Ledger")
     before = ledger.table.value
     press(lab, "close")
@@ -170,7 +170,7 @@ def test_the_controller_needs_no_widgets():
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
-def test_a_scenario_tells_where_it_comes_from_and_a_heading_opens_nothing(lab):
+def test_scenario_shows_its_source_and_headings_open_nothing(lab):
     before, labels = lab.controller.now, [one["label"] for one in lab.stage.choices]
     heading = next(number for number, one in enumerate(lab.stage.choices) if one["heading"])
     ask(lab, "open", number=heading)
@@ -181,7 +181,7 @@ def test_a_scenario_tells_where_it_comes_from_and_a_heading_opens_nothing(lab):
     assert "1 note on this cluster" in notes
 
 
-def test_a_cluster_and_its_lab_follow_each_other():
+def test_cluster_and_its_lab_stay_in_step():
     cluster = hawb.Cluster("a", "b").declare("orders", node="a").publish("orders", 10)
     lab = cluster.show()
     assert hawb.show(cluster) is lab is cluster.lab

@@ -1,5 +1,4 @@
-"""The app of `make app`, as notebooks/voila.json has it served: the lab without code, for whoever has the token, and
-nothing else."""
+"""The app of `make app`, served as notebooks/voila.json says: the lab without code, for holders of the token only."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ async code => {
 
 @pytest.mark.full
 @pytest.mark.browser
-def test_the_app_is_the_lab_without_code(tmp_path, in_browser):
+def test_app_shows_the_lab_without_code(tmp_path, in_browser):
     folder = lay_out(tmp_path)
     with voila(folder) as (address, token), page_of() as page:
         wanted = set()
@@ -79,7 +78,7 @@ def test_the_app_is_the_lab_without_code(tmp_path, in_browser):
 
 @pytest.mark.full
 @pytest.mark.browser
-def test_nothing_of_the_server_is_open_without_the_token_and_little_with_it(tmp_path, in_browser):
+def test_server_refuses_requests_without_the_token_and_serves_little_with_it(tmp_path, in_browser):
     folder = lay_out(tmp_path)
     (folder / "notebooks" / "picture.png").write_bytes(b"private")
     with voila(folder) as (address, token):
@@ -94,14 +93,14 @@ def test_nothing_of_the_server_is_open_without_the_token_and_little_with_it(tmp_
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Shows where it would have gone."""
+    """Do not follow redirects."""
 
     def redirect_request(self, *_):
         return None
 
 
 def status(address: str) -> int:
-    """What the server answers to a GET, not followed any further."""
+    """Return the status of a GET without following redirects."""
     try:
         with urllib.request.build_opener(NoRedirects).open(address, timeout=20) as answer:
             return answer.status

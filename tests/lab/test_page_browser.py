@@ -27,7 +27,7 @@ from lab_journeys import (
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory) -> Iterator[tuple[str, Path]]:
-    """A JupyterLab for all tests here: its address, and the folder whose notebooks it serves."""
+    """Start a JupyterLab for all tests here. Return its address and the folder of its notebooks."""
     folder = lay_out(tmp_path_factory.mktemp("jupyterlab"))
     three_cells(folder)
     shutil.copy(ROOT / "notebooks" / LESSON, folder / "notebooks" / LESSON)
@@ -36,7 +36,7 @@ def served(tmp_path_factory) -> Iterator[tuple[str, Path]]:
 
 
 @pytest.mark.browser
-def test_the_lab_is_used_in_jupyterlab(in_browser, served):
+def test_lab_works_in_jupyterlab(in_browser, served):
     address, folder = served
     with page_of() as page:
         asked = []
@@ -61,7 +61,7 @@ def test_the_lab_is_used_in_jupyterlab(in_browser, served):
 
 @pytest.mark.full
 @pytest.mark.browser
-def test_each_panel_can_be_read_by_everybody(in_browser, served):
+def test_each_panel_is_accessible(in_browser, served):
     address, _ = served
     with page_of() as page:
         page.emulate_media(reduced_motion="reduce")
@@ -102,7 +102,7 @@ def three_cells(folder: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.browser
-def test_keys_in_the_lab_leave_the_notebook_as_it_was(in_browser, served):
+def test_keys_in_the_lab_do_not_change_the_notebook(in_browser, served):
     address, _ = served
     with page_of({"width": 1280, "height": 1000}) as page:
         open_notebook(page, address.format("three.ipynb"))
@@ -154,7 +154,7 @@ def press_all(page, focus, keys=tuple(KEYS)) -> None:
 
 @pytest.mark.full
 @pytest.mark.browser
-def test_a_stored_notebook_shows_its_pictures_though_it_is_not_trusted(in_browser, served):
+def test_untrusted_notebook_shows_its_stored_pictures(in_browser, served):
     address, _ = served
     with page_of() as page:
         open_notebook(page, address.format("00-lab.ipynb"))

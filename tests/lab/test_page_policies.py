@@ -1,4 +1,4 @@
-"""Policies on the lab's page: what RabbitMQ would say of one that is edited, and what is edited."""
+"""Policies on the lab's page: validation while editing, and the policy that is edited."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lab_widgets import ask, panel, press
 from hawb.lab.policy_panel import UNSET
 
 
-def test_the_policy_editor_says_at_once_what_rabbitmq_would(lab):
+def test_policy_editor_shows_rabbitmqs_validation_at_once(lab):
     policy = panel(lab, "Policy")
     assert (policy.name.value, policy.settings["ha-mode"].value) == ("ha-all", "all")
     assert "valid; matches ha.orders" in policy.opinion.value
@@ -23,7 +23,7 @@ def test_the_policy_editor_says_at_once_what_rabbitmq_would(lab):
     assert policy.elsewhere.layout.display == "none"
 
 
-def test_a_policy_that_nobody_has_edited_follows_the_story_that_is_opened(lab, tmp_path):
+def test_unedited_policy_follows_the_opened_story(lab, tmp_path):
     other = tmp_path / "other.yaml"
     other.write_text("""
 scenario: another cluster
@@ -42,7 +42,7 @@ policies: [{name: ha-all, pattern: '^mine', definition: {ha-mode: all}}]
     assert policy.pattern.value == "^typed"
 
 
-def test_what_is_being_edited_survives_other_actions_and_a_policy_can_be_taken_up(lab):
+def test_edited_policy_survives_other_actions_and_existing_ones_can_be_edited(lab):
     policy = panel(lab, "Policy")
     policy.name.value, policy.pattern.value = "mine", "log"
     press(lab, "set policy")
@@ -57,7 +57,7 @@ def test_what_is_being_edited_survives_other_actions_and_a_policy_can_be_taken_u
     assert lab.controller.outcome["queues"]["two.mail"]["policy"] is None
 
 
-def test_a_policy_with_values_of_another_version_can_be_edited(lab, tmp_path):
+def test_policy_with_values_of_another_release_can_be_edited(lab, tmp_path):
     (tmp_path / "new.yaml").write_text(
         "scenario: New\ncluster: {nodes: [a], version: '4.0'}\npolicies:\n"
         "- {name: p, pattern: '', definition: {queue-master-locator: balanced}, apply_to: classic_queues}\n"
@@ -70,7 +70,7 @@ def test_a_policy_with_values_of_another_version_can_be_edited(lab, tmp_path):
     assert policy.apply_to.value == "queues"
 
 
-def test_operator_policies_are_edited_beside_policies(lab):
+def test_operator_policies_can_be_edited(lab):
     policy = panel(lab, "Policy")
     policy.name.value, policy.kind.value, policy.others.value = "cap", "operator_policy", '{"max-length": 5}'
     assert "are not recognised policy settings" in policy.opinion.value

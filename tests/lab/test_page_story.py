@@ -1,4 +1,4 @@
-"""The story on the lab's page: its reasons, its log, its lanes, and other stories beside it."""
+"""The story on the lab's page: causes, log lines, lanes of the nodes, and variants."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hawb.lab import beside_panel, story_panel
 from hawb.views.story.telling import sentences
 
 
-def test_lanes_show_the_roles_for_the_chosen_queue(lab):
+def test_lanes_show_roles_of_the_chosen_queue(lab):
     time = panel(lab, "Time")
     assert "Lanes of the nodes" in time.lanes.value
     ask(lab, "choose", queue="ha.orders")
     assert "the roles of the nodes for ha.orders" in time.lanes.value
 
 
-def test_a_step_has_its_time_and_the_next_one_none(lab):
+def test_typed_time_applies_to_one_step_only(lab):
     time = panel(lab, "Time")
     time.at.value = "20.5"
     ask(lab, "queue", queue="ha.orders", entry="publish 10")
@@ -29,7 +29,7 @@ def test_a_step_has_its_time_and_the_next_one_none(lab):
     assert time.at.value == "soon"
 
 
-def test_waiting_is_a_step(lab):
+def test_wait_button_adds_a_step(lab):
     time, since = panel(lab, "Time"), lab.controller.outcome["time_s"]
     time.seconds.value = "12.5"
     time.wait.click()
@@ -39,7 +39,7 @@ def test_waiting_is_a_step(lab):
     assert "'long'" in unescape(time.message.box.value)
 
 
-def test_why_is_asked_and_answered_on_the_page(lab):
+def test_why_is_answered_on_the_page(lab):
     on_node(lab, "a", "kill")
     story = panel(lab, "Story")
     story.question.value = "ha.orders/1"
@@ -48,14 +48,14 @@ def test_why_is_asked_and_answered_on_the_page(lab):
     assert "not a message" in story.message.box.value
 
 
-def test_the_brokers_log_is_shown_on_demand(lab):
+def test_broker_log_is_shown_on_demand(lab):
     story = panel(lab, "Story")
     assert "Mirrored queue" not in page_text(lab)
     story.log.value = True
     assert "Mirrored queue 'ha.orders' in vhost '/'" in page_text(lab)
 
 
-def test_what_would_have_kept_them_is_a_table_and_each_change_can_be_opened(lab):
+def test_what_if_lists_changes_that_prevent_the_loss_and_opens_each(lab):
     what_if = panel(lab, "What if")
     assert what_if.ask.disabled
     assert "there is nothing to prevent yet" in what_if.table.value
@@ -75,7 +75,7 @@ def test_what_would_have_kept_them_is_a_table_and_each_change_can_be_opened(lab)
     assert "ha-sync-mode: automatic" in what_if.table.value
 
 
-def test_the_harm_that_was_chosen_is_the_one_that_is_looked_into(lab):
+def test_what_if_analyses_the_chosen_loss(lab):
     on_node(lab, "a", "kill")
     what_if = panel(lab, "What if")
     what_if.harm.value = next(harm for _, harm in what_if.harm.options if harm.queue == "plain.log")
@@ -84,7 +84,7 @@ def test_the_harm_that_was_chosen_is_the_one_that_is_looked_into(lab):
     assert what_if.harm.value.queue == "plain.log"
 
 
-def test_the_timeline_shows_the_whole_story_with_a_line_at_the_moment(lab):
+def test_timeline_marks_the_shown_moment(lab):
     time = panel(lab, "Time")
     ask(lab, "choose", queue="ha.orders")
     on_node(lab, "a", "kill")
@@ -99,7 +99,7 @@ def test_the_timeline_shows_the_whole_story_with_a_line_at_the_moment(lab):
     assert time.at.placeholder == "settled"
 
 
-def test_of_a_very_long_story_the_latest_sentences_are_shown(lab, monkeypatch):
+def test_long_story_shows_its_latest_sentences(lab, monkeypatch):
     story = panel(lab, "Story")
     assert story_panel.EARLIER not in story.story.value
     monkeypatch.setattr(story_panel, "LATEST", 3)
@@ -109,7 +109,7 @@ def test_of_a_very_long_story_the_latest_sentences_are_shown(lab, monkeypatch):
     assert sentences(lab.controller.outcome)[-1].text in unescape(story.story.value)
 
 
-def test_two_stories_stand_beside_each_other(lab):
+def test_variant_is_shown_beside_the_story(lab):
     ask(lab, "queue", queue="ha.orders", entry="another beside…")
     beside = lab.drawer.panels["Beside"]
     assert "ha.orders: a quorum queue" in beside.variant.options
@@ -128,7 +128,7 @@ def test_two_stories_stand_beside_each_other(lab):
     assert lab.controller.outcome["queues"]["ha.orders"]["state"] == "down"
 
 
-def test_what_cannot_stand_beside_says_why(lab):
+def test_impossible_variant_is_explained(lab):
     ask(lab, "queue", queue="ha.orders", entry="another beside…")
     beside = lab.drawer.panels["Beside"]
     beside.variant.value = "ha.orders: ha-sync-mode: automatic"
@@ -142,7 +142,7 @@ def test_what_cannot_stand_beside_says_why(lab):
     assert beside.variant.value == "ha.orders: ha-sync-mode: automatic"
 
 
-def test_an_address_in_a_note_is_a_link_and_nothing_else_is():
+def test_only_web_addresses_in_a_note_are_links():
     told = story_panel.linked(f"https://a.org/x-1?<b>. javascript:alert(1) {NASTY}")
     assert told.startswith('<a href="https://a.org/x-1" target="_blank" rel="noopener noreferrer">')
     assert told.count("<") == 2

@@ -1,4 +1,4 @@
-"""The policy editor's draft: text in, RabbitMQ's opinion out."""
+"""The policy editor's draft: typed text and RabbitMQ's validation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_settings(mode: str, params: str = "") -> PolicyDraft:
     return replace(DRAFT, settings={"ha-mode": mode, "ha-params": params})
 
 
-def test_a_draft_that_rabbitmq_accepts_has_no_message():
+def test_valid_draft_has_no_message():
     assert DRAFT.message(PROFILE) is None
     assert DRAFT.definition() == {"ha-mode": "all"}
 
@@ -34,13 +34,13 @@ def test_numbers_and_lists_are_json_and_the_rest_is_text():
 
 
 @pytest.mark.parametrize("text", ["two", "[1", "NaN", "[" * 100_000])
-def test_what_is_no_json_is_passed_on_as_text_so_that_rabbitmq_complains(text):
+def test_invalid_json_is_passed_on_as_text_and_refused(text):
     draft = with_settings("exactly", text)
     assert draft.definition()["ha-params"] == text
     assert 'ha-mode="exactly" takes an integer' in draft.message(PROFILE)
 
 
-def test_an_empty_field_leaves_its_key_out():
+def test_empty_field_omits_its_key():
     assert with_settings(" ").definition() == {}
     assert "no policy provided" in with_settings("").message(PROFILE)
 
@@ -56,24 +56,24 @@ def test_an_empty_field_leaves_its_key_out():
         (PolicyDraft("x", "", others='{"max-lenght": 1}'), "are not recognised policy settings"),
     ],
 )
-def test_what_is_wrong_is_said(draft, text):
+def test_invalid_draft_shows_the_error(draft, text):
     assert text in draft.message(PROFILE)
     assert draft.policy(PROFILE) is None
     assert draft.renderings(PROFILE) == {}
     assert draft.reach({"q": {"type": "classic"}}, [], PROFILE) == []
 
 
-def test_other_keys_stand_beside_the_fields():
+def test_other_keys_are_merged_with_the_fields():
     draft = PolicyDraft("x", "", others='{"message-ttl": 5}', settings={"ha-mode": "all"})
     assert draft.definition() == {"message-ttl": 5, "ha-mode": "all"}
 
 
-def test_a_policy_comes_back_from_its_draft():
+def test_policy_round_trips_through_a_draft():
     policy = Policy.of("p", "^q", {"ha-mode": "nodes", "ha-params": ["a"], "expires": 9}, 3, "all", "shop")
     assert PolicyDraft.of(policy).policy(PROFILE) == policy
 
 
-def test_the_winner_of_each_queue_is_told():
+def test_draft_shows_which_policy_wins_for_each_queue():
     other = Policy.of("strong", "orders", {"expires": 9}, priority=1)
     equal = Policy.of("equal", "mail", {"expires": 9})
     draft = PolicyDraft("mine", "", settings={"ha-mode": "all"})
@@ -85,12 +85,12 @@ def test_the_winner_of_each_queue_is_told():
     ]
 
 
-def test_the_draft_stands_in_place_of_the_policy_that_it_changes():
+def test_draft_replaces_the_policy_of_its_name():
     old = Policy.of("ha-all", "^ha", {"expires": 9}, priority=99)
     assert DRAFT.reach({"ha.x": {"type": "classic"}}, [old], PROFILE) == [Reached("ha.x", "ha-all", True, ())]
 
 
-def test_where_it_wins_it_is_shown_as_merged_with_the_operator_policy_that_applies():
+def test_winning_draft_is_shown_merged_with_the_operator_policy():
     cap = Policy.of("cap", "^ha", {"max-length": 5, "ha-mode": "nodes", "ha-params": ["a"]})
     (reached,) = DRAFT.reach({"ha.x": {"type": "classic"}}, [], PROFILE, [cap])
     assert reached.partner == "cap" and reached.merged["max-length"] == 5 and reached.merged["ha-mode"] == "all"
@@ -100,7 +100,7 @@ def test_where_it_wins_it_is_shown_as_merged_with_the_operator_policy_that_appli
     assert (beaten.wins, beaten.partner, beaten.merged) == (False, None, {})
 
 
-def test_an_operator_policy_is_edited_against_others_of_its_kind_and_wins_over_the_policy():
+def test_operator_policy_draft_competes_with_operator_policies():
     draft = replace(DRAFT, kind="operator_policy", settings={"ha-mode": "all", "ha-sync-mode": "automatic"})
     mine = Policy.of("mine", "^ha", {"ha-sync-mode": "manual", "expires": 9}, priority=99)
     queues, profile = {"ha.x": {"type": "classic"}}, PROFILES["3.13"]
@@ -111,7 +111,7 @@ def test_an_operator_policy_is_edited_against_others_of_its_kind_and_wins_over_t
     assert (reached.wins, reached.winner) == (False, "mine")
 
 
-def test_an_operator_policy_may_say_less_and_is_set_by_its_own_commands():
+def test_operator_policy_has_fewer_settings_and_its_own_commands():
     draft = replace(DRAFT, kind="operator_policy")
     assert "are not recognised policy settings" in draft.message(PROFILE)
     renderings = replace(draft, settings={}, others='{"expires": 9}').renderings(PROFILE)
@@ -120,7 +120,7 @@ def test_an_operator_policy_may_say_less_and_is_set_by_its_own_commands():
     assert "To clear it: Open Admin > Policies; " in renderings["Management UI"]
 
 
-def test_a_policy_of_mirroring_reaches_no_quorum_queue():
+def test_mirroring_policy_does_not_apply_to_quorum_queues():
     assert DRAFT.reach({"ha.x": {"type": "quorum"}}, [], PROFILE) == []
 
 
@@ -133,7 +133,7 @@ def test_every_tool_has_its_rendering():
     assert renderings["Management UI"].startswith("1. Open Admin > Policies")
 
 
-def test_what_no_command_line_can_carry_is_said_in_its_place():
+def test_name_that_a_command_line_cannot_carry_is_explained():
     renderings = PolicyDraft("a\nb", "x", settings={"ha-mode": "all"}).renderings(PROFILE)
     assert "cannot be written in a Windows command line" in renderings["Windows"]
     assert renderings["rabbitmqctl"].startswith("rabbitmqctl")
@@ -156,7 +156,7 @@ VALUES = st.sampled_from(WORDS) | st.text() | st.from_regex(r"[\[\]{}0-9\",:.eE-
 )
 @example(with_settings("nodes", '["a"]'), "3.10")
 @example(replace(DRAFT, pattern="^q", settings={}, others='{"max-length": 5}'), "4.0")
-def test_any_text_in_any_field_has_either_a_message_or_a_policy_with_its_commands(draft, version):
+def test_any_input_gives_a_message_or_a_policy_with_commands(draft, version):
     profile = PROFILES[version]
     message, policy = draft.message(profile), draft.policy(profile)
     assert (policy is None) == bool(message)

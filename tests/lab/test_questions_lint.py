@@ -1,4 +1,4 @@
-"""The linter in a notebook: its tables, and files that a reader uploads."""
+"""The linter in a notebook: its tables, and uploaded files."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def found() -> Report:
     return lint(of_files(FILES))
 
 
-def test_tables_tell_all_findings_the_worst_first(found: Report):
+def test_tables_list_all_findings_worst_first(found: Report):
     severities, codes, *_ = zip(*found_table(found).rows, strict=True)
     assert list(severities) == sorted(severities, key=SEVERITIES.index)
     assert set(codes) == {finding.code for finding in found.findings} == {row[0] for row in advice_table(found).rows}
     assert sum(int(row[-1].split(":")[0]) for row in in_force_table(found).rows) == len(found.queues)
 
 
-def test_uploaded_files_are_looked_at(found: Report):
+def test_uploaded_files_are_linted(found: Report):
     panel = OwnFiles(LINT)
     panel.button.click()
     assert "No file is chosen" in panel.message.value
@@ -45,7 +45,7 @@ def test_uploaded_files_are_looked_at(found: Report):
     assert all(finding.code in panel.answer.value for finding in found.findings)
 
 
-def test_a_file_that_is_none_is_refused_and_shown_as_text():
+def test_invalid_file_is_refused_and_its_name_escaped():
     panel = OwnFiles(LINT)
     panel.files.value = (upload("<b>.json", b"{"),)
     panel.button.click()

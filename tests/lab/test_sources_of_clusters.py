@@ -1,4 +1,4 @@
-"""Where the lab's clusters come from."""
+"""Sources of the lab's clusters: the start, scenarios, the real cluster and uploads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hawb.scenario.load import load
 DATA = Path(__file__).parents[2] / "data"
 
 
-def test_the_start_is_there_without_any_data(tmp_path):
+def test_initial_cluster_needs_no_data(tmp_path):
     assert choices(tmp_path) == [(TITLE, START)]
     assert load(START).scenario == TITLE
 
@@ -40,17 +40,17 @@ def test_scenarios_and_the_real_cluster_are_found_above_the_notebook(tmp_path):
     ]
 
 
-def test_every_group_of_the_scenarios_has_its_place_and_each_file_the_title_that_it_has_itself():
+def test_scenarios_are_in_known_groups_under_their_own_titles():
     found = catalogue(DATA / "scenarios")
     assert {entry.group for entry in found} | {ELSEWHERE} == {*GROUPS}
     assert [entry.file.name for entry in found[::25] if entry.title != title(entry.file)] == []
 
 
-def test_a_title_stands_for_its_file():
+def test_title_is_read_from_its_file():
     assert title(START) == load(START).scenario
 
 
-def test_uploads_stay_in_their_folder_whatever_their_names_say(tmp_path):
+def test_uploads_are_stored_in_their_folder_whatever_their_names(tmp_path):
     names = ["../../escape.json", "C:\\temp\\d.json", "same", "same", "..", "", "nul\0", "\ud800", "é" * 999, "a=b"]
     kept = keep(tmp_path, [(name, name.encode(errors="replace")) for name in names])
     assert all(file.resolve().is_relative_to(tmp_path) and file.is_file() for file in kept)
@@ -59,7 +59,7 @@ def test_uploads_stay_in_their_folder_whatever_their_names_say(tmp_path):
     assert kept[0].read_bytes() == b"../../escape.json"
 
 
-def test_what_a_file_says_first_is_told(tmp_path):
+def test_first_comment_of_a_file_is_shown(tmp_path):
     file = tmp_path / "x.yaml"
     for text, told in (
         ("# https://a.org/1: a guide,\n# #anchor.\nscenario: x\n# later\n", ("https://a.org/1: a guide, #anchor.",)),
@@ -72,7 +72,7 @@ def test_what_a_file_says_first_is_told(tmp_path):
     assert said_first(file) == said_first(tmp_path / "none") == ()
 
 
-def test_every_incident_says_whose_it_was():
+def test_every_incident_names_its_source():
     incidents = sorted((DATA / "scenarios").glob("incident-*.yaml"))
     assert len(incidents) > 10
     assert [file.name for file in incidents if "https://" not in said_first(file)[0]] == []

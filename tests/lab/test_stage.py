@@ -1,4 +1,4 @@
-"""The stage without a browser: what is played when, whose log is shown, and what would have kept a loss."""
+"""The lab's stage without a browser: playback, the Raft log, and changes that prevent a loss."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MOST_BYTES = 300_000
 
 
 def kinds(lab) -> list[str]:
-    """The kinds of movements that the page is given."""
+    """Return the kinds of movements that the page receives."""
     return [one["kind"] for one in lab.stage.view["play"]["movements"]]
 
 
-def test_a_step_is_played_at_once_and_can_be_played_again_after_undo_and_redo(lab):
+def test_step_is_animated_at_once_and_again_after_undo_and_redo(lab):
     on_node(lab, "a", "kill")
     play = lab.stage.view["play"]
     assert (play["at_once"], play["before"]) == (True, None)
@@ -32,7 +32,7 @@ def test_a_step_is_played_at_once_and_can_be_played_again_after_undo_and_redo(la
     assert lab.stage.view["play"]["at_once"]
 
 
-def test_a_step_back_brings_the_step_before_it(lab):
+def test_step_back_shows_the_step_before(lab):
     ask(lab, "step back")
     assert lab.stage.view["bar"]["played"] == 14
     assert lab.stage.view["bar"]["next"] == "stop c"
@@ -41,19 +41,19 @@ def test_a_step_back_brings_the_step_before_it(lab):
     assert (lab.stage.view["bar"]["played"], lab.stage.view["play"]["at_once"]) == (15, True)
 
 
-def test_what_changes_the_past_is_not_played_as_if_it_went_on(lab):
+def test_change_of_the_past_is_not_animated(lab):
     lab.controller.set_seed("7")
     lab.redraw()
     assert not lab.stage.view["play"]["at_once"]
 
 
-def test_a_choice_does_not_stop_what_is_being_played(lab):
+def test_choosing_a_queue_does_not_stop_the_animation(lab):
     on_node(lab, "a", "kill")
     ask(lab, "choose", queue="qq.orders")
     assert lab.stage.view["play"] is None
 
 
-def test_playing_on_goes_through_the_steps_ahead_and_then_lets_time_pass(lab):
+def test_play_on_plays_the_remaining_steps_then_lets_time_pass(lab):
     ask(lab, "step back")
     ask(lab, "play on", seconds=5)
     assert lab.stage.view["bar"]["played"] == 15
@@ -69,7 +69,7 @@ def test_playing_on_goes_through_the_steps_ahead_and_then_lets_time_pass(lab):
     assert lab.controller.now.run.steps[-1].verb.seconds == 10
 
 
-def test_a_moment_can_be_looked_at(lab):
+def test_past_moment_can_be_viewed(lab):
     on_node(lab, "a", "kill")
     ask(lab, "look", position=2)
     bar = lab.stage.view["bar"]
@@ -79,7 +79,7 @@ def test_a_moment_can_be_looked_at(lab):
     assert lab.stage.view["leads"]["verdict"]["tone"] == "lost"
 
 
-def test_the_log_of_the_chosen_quorum_queue_follows_what_is_done(lab):
+def test_log_of_the_chosen_quorum_queue_follows_actions(lab):
     def term() -> int:
         return next(one["term"] for one in lab.stage.view["log"]["members"] if one["look"] == "leader")
 
@@ -95,7 +95,7 @@ def test_the_log_of_the_chosen_quorum_queue_follows_what_is_done(lab):
     assert lab.stage.view["log"] is None
 
 
-def test_the_log_goes_with_the_movements_of_a_step(lab):
+def test_log_changes_with_the_movements_of_a_step(lab):
     ask(lab, "choose", queue="qq.orders")
     last = lab.stage.view["log"]["last"]
     on_queue(lab, "qq.orders", "publish 10")
@@ -109,7 +109,7 @@ def test_the_log_goes_with_the_movements_of_a_step(lab):
     assert lab.stage.view["logs"] == []
 
 
-def test_the_log_of_a_queue_that_is_cut_off_goes_with_what_happens_later(lab):
+def test_log_of_an_isolated_queue_changes_with_later_events(lab):
     lab.controller.act("start", "c")
     ask(lab, "choose", queue="qq.orders")
     on_node(lab, "a", "cut off from all others")
@@ -121,7 +121,7 @@ def test_the_log_of_a_queue_that_is_cut_off_goes_with_what_happens_later(lab):
     assert terms[elected[0]] < terms[elected[0] + 1]
 
 
-def test_a_kill_costs_a_quorum_queue_its_availability_and_a_mirrored_one_its_messages(lab):
+def test_kill_makes_a_quorum_queue_unavailable_and_a_mirrored_one_lose_messages(lab):
     on_node(lab, "a", "kill")
     assert (row_of(lab, "ha.orders")["lost"], row_of(lab, "qq.orders")["lost"]) == (100, 0)
     assert (row_of(lab, "qq.orders")["state"], row_of(lab, "qq.orders")["online"]) == ("minority", "1/3")
@@ -130,7 +130,7 @@ def test_a_kill_costs_a_quorum_queue_its_availability_and_a_mirrored_one_its_mes
     assert lab.controller.outcome["ledger"]["qq.orders"]["nacked"] == [[111, 120]]
 
 
-def test_what_would_have_kept_a_loss_stands_beside_it_and_can_be_tried(lab):
+def test_changes_that_prevent_a_loss_are_listed_and_can_be_tried(lab):
     on_node(lab, "a", "kill")
     assert lab.stage.view["leads"]["now"]["by_itself"]
     ask(lab, "ask")
@@ -143,7 +143,7 @@ def test_what_would_have_kept_a_loss_stands_beside_it_and_can_be_tried(lab):
     assert lab.controller.outcome["nodes"]["a"] == "down"
 
 
-def test_it_is_looked_for_by_itself_only_while_the_loss_is_shown(lab, monkeypatch):
+def test_changes_are_searched_only_while_the_loss_is_shown(lab, monkeypatch):
     later = []
     monkeypatch.setattr(acting, "soon", later.append)
     on_node(lab, "a", "kill")
@@ -155,7 +155,7 @@ def test_it_is_looked_for_by_itself_only_while_the_loss_is_shown(lab, monkeypatc
     assert lab.stage.view["leads"]["now"]["kept"]
 
 
-def test_what_is_broken_can_be_mended_by_what_is_suggested(lab):
+def test_suggested_actions_repair_the_cluster(lab):
     on_node(lab, "b", "kill")
     found = lab.stage.view["leads"]["now"]["next"]
     assert [one["label"] for one in found] == ["start b", "start c"]
@@ -166,19 +166,19 @@ def test_what_is_broken_can_be_mended_by_what_is_suggested(lab):
     )
 
 
-def test_a_view_is_plain_values_whatever_things_are_called(lab):
+def test_view_is_plain_json_whatever_the_names(lab):
     lab.controller.act("declare", {"queue": NASTY})
     lab.redraw()
     assert json.loads(json.dumps(lab.stage.view)) == lab.stage.view
 
 
-def test_what_nobody_knows_is_not_done(lab):
+def test_unknown_action_is_ignored(lab):
     before = lab.controller.now
     ask(lab, "format the disk")
     assert lab.controller.now is before
 
 
-def test_the_front_end_is_light_takes_no_markup_and_asks_nobody_for_anything():
+def test_front_end_is_small_and_uses_no_markup_or_network():
     css = (FRONT / "stage.css").read_text(encoding="utf-8")
     front = front_end()
     assert len(front.encode()) + len(css.encode()) < MOST_BYTES
@@ -196,7 +196,7 @@ def test_the_front_end_is_light_takes_no_markup_and_asks_nobody_for_anything():
     assert {f"{name}.js" for name in MODULES} == {file.name for file in FRONT.glob("*.js")}
 
 
-def test_every_colour_of_the_front_end_is_one_of_the_styles():
+def test_front_end_uses_only_the_colours_of_the_style():
     sheets = "".join(file.read_text(encoding="utf-8") for file in (FRONT / "stage.css", FRONT.parent / "lab.css"))
     front = front_end() + sheets
     assert re.findall(r"#[0-9A-Fa-f]{3,8}\b(?![-\w])", front) == []
@@ -204,7 +204,7 @@ def test_every_colour_of_the_front_end_is_one_of_the_styles():
     assert named <= {*style.LIGHT, "font"}
 
 
-def test_alone_it_offers_what_is_done_at_once(lab):
+def test_stage_alone_offers_only_immediate_actions(lab):
     stage = lab._display_()
     assert isinstance(stage, LoneStage)
     offered = [one["label"] for group in stage.menus["more"] for one in group["entries"]]

@@ -44,7 +44,7 @@ GROUND = "() => getComputedStyle(document.querySelector('marimo-anywidget').shad
 
 @pytest.fixture(params=[False, True], ids=["light", "dark"])
 def page(request: pytest.FixtureRequest) -> Iterator:
-    """A page with what marimo shows of a new lab, which is its `stage`."""
+    """Open a page with the `stage` of a new lab as marimo shows it."""
     stage = Lab(Controller())._display_()
     with chromium() as browser:
         page = browser.new_page(viewport={"width": 1080, "height": 720}, reduced_motion="reduce")
@@ -56,7 +56,7 @@ def page(request: pytest.FixtureRequest) -> Iterator:
         yield page
 
 
-def test_it_is_used_by_mouse_and_keyboard_on_its_own_ground(page):
+def test_stage_works_by_mouse_and_keyboard_on_its_own_background(page):
     assert isinstance(page.stage, LoneStage)
     ground = [int(part) for part in page.evaluate(GROUND)[4:-1].split(",")]
     assert (max(ground) < 64) == page.dark
@@ -76,7 +76,7 @@ def test_it_is_used_by_mouse_and_keyboard_on_its_own_ground(page):
 
 
 @pytest.mark.parametrize("page", [False], indirect=True)
-def test_in_vs_code_the_lab_is_dark_where_the_theme_is(page):
+def test_lab_in_vs_code_follows_a_dark_theme(page):
     page.set_content(f"<style>{THEMES}</style><body><div class='hawb-lab'></div>")
     for kind in ("light", "high-contrast-light", "dark", "high-contrast"):
         page.evaluate("kind => document.body.dataset.vscodeThemeKind = kind", f"vscode-{kind}")

@@ -1,4 +1,4 @@
-"""The stage's front end in a real browser, without Jupyter: movement by a clock that stands still until it is told."""
+"""The stage's front end in a real browser, without Jupyter. Its animation runs on a clock that the tests advance."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ MOST_CONTROLS = 7
 
 
 def verdict(page) -> str:
-    """What is to be known first."""
+    """Return the text of the verdict."""
     return page.locator(".hs-verdict").inner_text()
 
 
 def caption(page) -> str:
-    """What is said of the movement that is seen."""
+    """Return the caption of the current movement."""
     return page.locator(".hs-caption").text_content()
 
 
 def state(page, node: str) -> str:
-    """The state of a node as it is drawn."""
+    """Return the label of a node as drawn."""
     return page.locator(f"button[aria-label^='node {node}']").get_attribute("aria-label")
 
 
-def test_few_controls_are_in_sight_and_the_rest_is_behind_what_it_acts_on():
+def test_few_controls_are_visible_and_the_rest_are_in_menus():
     with stage_page() as page:
         controls = page.locator(".hs-stage :is(button, select, input):visible:not(.hs-node):not(.hs-queue)")
         assert controls.count() <= MOST_CONTROLS
@@ -43,7 +43,7 @@ def test_few_controls_are_in_sight_and_the_rest_is_behind_what_it_acts_on():
         assert page.get_by_role("menuitem", name="kill").is_visible()
 
 
-def test_a_step_is_seen_movement_by_movement_and_backwards():
+def test_step_is_animated_forwards_and_backwards():
     with stage_page() as page:
         pick(page, "node a", "kill")
         page.run_for(100)
@@ -68,7 +68,7 @@ def test_a_step_is_seen_movement_by_movement_and_backwards():
 
 
 @pytest.mark.full
-def test_who_asks_for_less_movement_sees_at_once_what_came_of_it():
+def test_reduced_motion_shows_the_result_at_once():
     with stage_page(calm=True) as page:
         pick(page, "node a", "kill")
         assert (caption(page), state(page, "a")) == ("", "node a, down, was running")
@@ -76,7 +76,7 @@ def test_who_asks_for_less_movement_sees_at_once_what_came_of_it():
         assert page.locator(".hs-cell.hs-changed").count() > 0
 
 
-def test_the_first_minute_leads_from_a_loss_to_what_would_have_kept_it():
+def test_tour_leads_from_a_loss_to_the_change_that_prevents_it():
     with stage_page(calm=True) as page:
         guide = page.locator(".hs-guide")
         assert "1 of 4" in guide.inner_text()
@@ -100,7 +100,7 @@ MOST_WORDS = 45
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
-def test_the_lab_opens_at_rest_with_one_invitation(size):
+def test_lab_opens_with_one_invitation(size):
     with stage_page(size, calm=True) as page:
         assert page.evaluate(AT_REST) <= MOST_WORDS
         assert page.locator(".hs-node.hs-invited").get_attribute("aria-label") == "node a, running"
@@ -122,7 +122,7 @@ def test_the_lab_opens_at_rest_with_one_invitation(size):
     ("zh", "场景", "真实事故", "真实事故 mirror"),
     ("pt", "cenário", "Sincronização", "SINCRONIZACAO mirror"),
 ]))  # fmt: skip
-def test_a_scenario_is_found_by_words_and_opened_by_keyboard(language, name, group, typed):
+def test_scenario_is_found_by_words_and_opened_by_keyboard(language, name, group, typed):
     with stage_page(calm=True) as page:
         begin(page, Lab(Controller(), language))
         field = page.get_by_role("combobox", name=name)
@@ -150,7 +150,7 @@ def test_a_scenario_is_found_by_words_and_opened_by_keyboard(language, name, gro
         assert (shown.count(), page.locator(".hs-found").inner_text() != "") == (0, True)
 
 
-def test_what_rabbitmq_would_refuse_is_said_in_the_menu_and_cannot_be_chosen():
+def test_refused_entries_are_explained_and_disabled():
     with stage_page(calm=True) as page:
         refused(page)
         forget = page.get_by_role("menuitem", name="forget")
@@ -163,7 +163,7 @@ def test_what_rabbitmq_would_refuse_is_said_in_the_menu_and_cannot_be_chosen():
         assert page.lab.stage.view["bar"]["played"] == 3
 
 
-def test_the_tour_goes_on_from_what_was_done_in_any_order_and_language():
+def test_tour_continues_after_any_action_in_any_language():
     with stage_page(calm=True) as page:
         guide = page.locator(".hs-guide")
         pick(page, "node b", "kill")
@@ -181,7 +181,7 @@ def test_the_tour_goes_on_from_what_was_done_in_any_order_and_language():
 
 
 @pytest.mark.full
-def test_the_tour_claims_no_loss_where_a_policy_kept_the_messages():
+def test_tour_claims_no_loss_if_a_policy_prevented_it():
     with stage_page(calm=True) as page:
         policy = {"name": "ha-all", "pattern": "^ha", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
         page.lab.controller.act("set_policy", policy)
@@ -200,7 +200,7 @@ def test_the_tour_claims_no_loss_where_a_policy_kept_the_messages():
         ((2560, 1300), True),
     ], 2),
 )  # fmt: skip
-def test_nothing_is_cut_off_at_any_width(size, dark):
+def test_nothing_is_clipped_at_any_width(size, dark):
     with stage_page(size, dark=dark, calm=True) as page:
         pick(page, "node a", "kill")
         page.lab.stage.receive({"do": "ask"})
@@ -225,7 +225,7 @@ INNER = """() => [...document.querySelectorAll(".hs-picture, .hs-happened .hs-bo
 
 
 @pytest.mark.parametrize("size", [(1160, 675), pytest.param((1280, 800), marks=pytest.mark.full)])
-def test_a_line_between_two_nodes_is_read_at_a_glance_before_and_after_the_nodes_notice(size):
+def test_cut_link_is_visible_before_and_after_detection(size):
     with stage_page(size, calm=True, start=FOUR_QUEUES) as page:
         pick(page, "node c", "start")
         page.lab.stage.receive({"do": "part", "links": [["a", "b"]]})
@@ -263,7 +263,7 @@ def many_names(page) -> None:
     many_names,
     lambda page: page.lab.stage.receive({"do": "part", "links": [["a", "b"]]}) or show(page),
 ], 2), ids=["opened", "loss", "long names", "cut"])  # fmt: skip
-def test_on_a_phone_no_text_leaves_its_box_and_nothing_is_cut(done):
+def test_text_fits_its_box_on_a_phone(done):
     with stage_page(PHONE, calm=True) as page:
         done(page)
         page_and_stage = page.evaluate(
@@ -277,7 +277,7 @@ def test_on_a_phone_no_text_leaves_its_box_and_nothing_is_cut(done):
         keep_picture(page, f"stage-phone-{page.lab.stage.view['bar']['played']}")
 
 
-def test_the_log_is_in_step_with_what_is_seen():
+def test_log_is_in_step_with_the_animation():
     with stage_page() as page:
         page.lab.controller.choose("qq.orders")
         page.lab.redraw()
@@ -296,7 +296,7 @@ def test_the_log_is_in_step_with_what_is_seen():
         assert entries.count() > 0
 
 
-def test_a_line_is_drawn_by_touch():
+def test_link_is_cut_by_touch():
     with stage_page(calm=True) as page:
         fits = page.locator(".hs-picture.hs-fits")
         assert fits.evaluate("box => getComputedStyle(box).touchAction") == "none"
@@ -316,7 +316,7 @@ def test_a_line_is_drawn_by_touch():
         assert page.lab.stage.view["scene"]["cut"] == [["a", "b"], ["a", "c"]]
 
 
-def test_names_from_outside_are_text():
+def test_names_from_outside_are_escaped():
     with stage_page(calm=True) as page:
         name = "<img src=x onerror=\"document.title='gone'\">"
         page.lab.controller.act("declare", {"queue": name, "node": "a"})
@@ -328,7 +328,7 @@ def test_names_from_outside_are_text():
 
 
 @pytest.mark.full
-def test_a_thousand_messages_in_flight_are_all_drawn():
+def test_thousands_of_messages_in_flight_are_drawn():
     with stage_page() as page:
         page.lab.controller.act("publish", {"queue": "ha.orders", "count": 5000})
         page.lab.redraw()
@@ -351,7 +351,7 @@ name => {
 """
 
 
-def test_a_press_while_python_is_asked_waits_for_the_answer():
+def test_click_waits_for_the_pending_reply_of_python():
     with stage_page(start=FOUR_QUEUES) as page:
         for name, played, said in (
             ("step back", 14, "messages 101 to 110 of qq.orders"),

@@ -1,5 +1,4 @@
-"""The lab in other languages: nothing that a person reads on its page is left in English but names, and one chooses
-another language on the page itself."""
+"""The lab in other languages: all text but names is translated, and the language can be chosen on the page."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ RABBITMQS = {
 
 
 def texts_of(value: object) -> Iterator[str]:
-    """The texts in a value, without its keys."""
+    """Yield the texts in a value, without its keys."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key not in KEYS:
@@ -61,7 +60,7 @@ KEYS = (
 
 @pytest.fixture
 def wide(tmp_path: Path) -> Iterator[Lab]:
-    """The lab in the language that no one speaks, once a node is killed."""
+    """Open the lab in the pseudo language and kill a node."""
     with pseudo_language(tmp_path):
         lab = Lab(Controller(), NAME)
         lab.stage.receive({"do": "node", "node": "a", "entry": "kill"})
@@ -80,7 +79,7 @@ def entries_of(lab: Lab, menu: str) -> list[dict]:
 
 
 @pytest.mark.full
-def test_what_the_stage_is_told_comes_from_the_catalogues(wide: Lab) -> None:
+def test_texts_of_the_stage_come_from_the_catalogues(wide: Lab) -> None:
     told = [wide.stage.view, wide.stage.menus]
     labels = [entry["label"] for menu in ("node", "queue") for entry in entries_of(wide, menu)]
     left = {text: words for text in (*texts_of(told), *labels) if (words := plain_words(text, names_of(wide)))}
@@ -94,7 +93,7 @@ def widgets_in(widget: widgets.Widget) -> Iterator[widgets.Widget]:
 
 
 def said_by(widget: widgets.Widget) -> Iterator[str]:
-    """What a widget shows."""
+    """Yield the texts that a widget shows."""
     yield from (getattr(widget, name, None) or "" for name in ("description", "tooltip", "placeholder"))
     if isinstance(widget, widgets.HTML):
         yield visible(re.sub(r"<pre>.*?</pre>", " ", widget.value, flags=re.DOTALL))
@@ -106,7 +105,7 @@ PANELS = (
 
 
 @pytest.mark.parametrize("panel", sample(PANELS, 4))
-def test_a_panel_comes_from_the_catalogues(wide: Lab, panel: str) -> None:
+def test_texts_of_a_panel_come_from_the_catalogues(wide: Lab, panel: str) -> None:
     wide.controller.choose("ha.orders")
     wide.open_panel(panel)
     names = names_of(wide)
@@ -115,7 +114,7 @@ def test_a_panel_comes_from_the_catalogues(wide: Lab, panel: str) -> None:
     assert not left
 
 
-def test_another_language_is_chosen_on_the_page_and_all_of_it_follows() -> None:
+def test_choosing_a_language_translates_the_whole_page() -> None:
     lab = Lab(Controller())
     lab.stage.receive({"do": "node", "node": "a", "entry": "kill"})
     lab.open_panel("Story")
@@ -133,7 +132,7 @@ def test_another_language_is_chosen_on_the_page_and_all_of_it_follows() -> None:
     assert languages.in_force() == "en"
 
 
-def test_two_labs_of_one_kernel_have_each_its_language(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_labs_in_one_process_keep_their_languages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(languages.VARIABLE, "zh_CN.UTF-8")
     chinese, portuguese = Lab(Controller()), Lab(Controller(), "pt")
     for lab in (chinese, portuguese):
@@ -145,7 +144,7 @@ def test_two_labs_of_one_kernel_have_each_its_language(monkeypatch: pytest.Monke
     assert told == ["b 被受控关闭。", "b foi desligado de forma controlada."]
 
 
-def test_what_a_panel_does_at_a_press_is_told_in_its_language() -> None:
+def test_result_of_a_click_is_in_the_language_of_the_lab() -> None:
     lab = Lab(Controller(), "pt")
     lab.open_panel("Story")
     story = lab.drawer.panels["Story"]
@@ -153,13 +152,13 @@ def test_what_a_panel_does_at_a_press_is_told_in_its_language() -> None:
     assert "A mensagem 1 de ha.orders está na fila" in story.story.value
 
 
-def test_a_language_that_hawb_does_not_have_is_refused() -> None:
+def test_unknown_language_is_refused() -> None:
     with pytest.raises(ValueError, match="its languages are en, zh, pt"):
         Lab(Controller(), "fr")
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_no_two_entries_of_a_menu_read_alike(name: str) -> None:
+def test_menu_entries_have_distinct_labels(name: str) -> None:
     with languages.language(name):
         for groups in (menus.NODES, menus.QUEUES, menus.MORE):
             labels = [entry["label"] for group in menus.plain(groups) for entry in group["entries"]]

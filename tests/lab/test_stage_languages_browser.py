@@ -1,4 +1,4 @@
-"""The stage in a browser in another language, and another one chosen there."""
+"""The stage in a browser: choosing another language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("in_browser"), pytest
 HEADS = ".hs-columns h2"
 
 
-def test_the_page_is_drawn_anew_in_the_language_that_is_chosen_on_it() -> None:
+def test_page_is_redrawn_in_the_chosen_language() -> None:
     with chromium() as browser:
         page = page_for_stages(browser, (1280, 700), calm=True)
         begin(page, Lab(Controller(), "zh"))

@@ -1,4 +1,4 @@
-"""Any step: a form for every verb, made from what its fields may hold."""
+"""The panel "Any step": a form for every verb, generated from its fields."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILLED = {
 
 
 def filled(form: Form) -> Form:
-    """The form with all its lines typed in that have no default, and some of each list chosen."""
+    """Return the form with required fields filled in and list items chosen."""
     for key, field in form.inputs.items():
         if getattr(field, "required", False):
             field.widget.value = FILLED[key]
@@ -34,7 +34,7 @@ def filled(form: Form) -> Form:
     return form
 
 
-def test_the_form_of_each_verb_is_read_as_its_step(controller: Controller, subtests: pytest.Subtests):
+def test_form_of_each_verb_gives_its_step(controller: Controller, subtests: pytest.Subtests):
     for verb, kind in VERBS.items():
         with subtests.test(msg="the form has every field, and can be filled in as in a file", verb=verb):
             form = filled(Form(verb, controller))
@@ -46,7 +46,7 @@ def test_the_form_of_each_verb_is_read_as_its_step(controller: Controller, subte
             assert made == kind(**{name: getattr(made, name) for name in typed & set(made.__struct_fields__)})
 
 
-def test_the_step_becomes_part_of_the_story(lab):
+def test_played_form_adds_a_step_to_the_story(lab):
     lab.open_form("publish")
     assert lab.drawer.name == "Any step"
     inputs = lab.step.form.inputs
@@ -57,7 +57,7 @@ def test_the_step_becomes_part_of_the_story(lab):
     assert (verb.queue, verb.count, verb.mode, verb.persistent) == ("plain.log", 3, "tx", False)
 
 
-def test_the_groups_of_a_partition_and_the_links_to_cut_are_chosen(controller):
+def test_partition_groups_and_cut_links_can_be_chosen(controller):
     groups = Form("partition", controller)
     assert groups.argument == [["a"], ["b", "c"]]
     groups.inputs["groups"].groups["b"].value = 3
@@ -68,7 +68,7 @@ def test_the_groups_of_a_partition_and_the_links_to_cut_are_chosen(controller):
     assert links.argument == [["a", "b"], ["b", "c"]]
 
 
-def test_a_node_that_nobody_knows_can_be_typed_to_join(lab):
+def test_new_node_name_can_be_typed_for_join(lab):
     lab.open_form("join")
     lab.step.form.inputs["node"].widget.value = "d"
     lab.step.play.click()
@@ -76,7 +76,7 @@ def test_a_node_that_nobody_knows_can_be_typed_to_join(lab):
     assert [node["name"] for node in lab.stage.view["scene"]["nodes"]] == ["a", "b", "c", "d"]
 
 
-def test_a_refusal_stands_beside_its_field(lab):
+def test_refusal_is_shown_beside_its_field(lab):
     lab.open_form("publish")
     inputs = lab.step.form.inputs
     inputs["queue"].widget.value, inputs["count"].widget.value, inputs["priority"].widget.value = "q", "1", "999"
@@ -91,21 +91,21 @@ def test_a_refusal_stands_beside_its_field(lab):
     assert not any(message.box.value for message in lab.step.form.messages.values())
 
 
-def test_what_rabbitmq_refuses_is_told_beside_the_form(lab):
+def test_rabbitmqs_refusal_is_shown_beside_the_form(lab):
     lab.controller.choose("ha.orders")
     lab.open_form("add_member")
     lab.step.play.click()
     assert "Cannot add members to a classic queue" in lab.step.message.box.value
 
 
-def test_the_chosen_queue_is_filled_in_and_known_names_are_offered(lab):
+def test_form_is_prefilled_with_the_chosen_queue(lab):
     lab.controller.choose("two.mail")
     lab.open_form("sync_queue")
     field = lab.step.form.inputs["queue"].widget
     assert (field.value, set(field.options)) == ("two.mail", {"ha.orders", "plain.log", "qq.orders", "two.mail"})
 
 
-def test_a_form_knows_the_nodes_of_another_cluster_and_keeps_what_was_typed_in_the_same(lab, tmp_path):
+def test_form_follows_a_new_cluster_and_keeps_input_otherwise(lab, tmp_path):
     lab.open_form("alarm")
     lab.step.form.inputs["node"].widget.value = "b"
     on_node(lab, "a", "kill")

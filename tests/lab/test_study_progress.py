@@ -1,4 +1,4 @@
-"""How a study gets on, in a notebook."""
+"""The progress bar of a study in a notebook."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hawb.lab import study_progress as room
 from hawb.study.progress import Progress
 
 
-def test_a_bar_is_shown_once_and_tells_trials_rate_and_time_left(monkeypatch: pytest.MonkeyPatch):
+def test_progress_bar_shows_trials_rate_and_time_left(monkeypatch: pytest.MonkeyPatch):
     shown = []
     monkeypatch.setattr(room, "display", shown.append)
     tell = room.StudyProgress()

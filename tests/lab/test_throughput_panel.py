@@ -11,7 +11,7 @@ def panel() -> ThroughputPanel:
     return ThroughputPanel()
 
 
-def test_both_types_are_predicted_at_once(panel: ThroughputPanel):
+def test_panel_predicts_both_queue_types(panel: ThroughputPanel):
     asked = {"setup": panel.setup.value, "size_bytes": 1024, "replicas": 3, "in_flight": 1000}
     for name in ("classic", "quorum"):
         assert f"<h4>{name}</h4>" in panel.answer.value
@@ -19,7 +19,7 @@ def test_both_types_are_predicted_at_once(panel: ThroughputPanel):
         assert str(one_queue("quorum").rate(**asked)).splitlines()[0] in panel.answer.value
 
 
-def test_another_choice_is_another_prediction_and_no_limit_has_no_latency(panel: ThroughputPanel):
+def test_prediction_follows_the_choices(panel: ThroughputPanel):
     panel.setup.value = "c5.4xlarge io1 3.8.4"
     before = panel.answer.value
     panel.size.value = "100"
@@ -33,7 +33,7 @@ WRONG = [("size", "10 MB <b>", "a number: not measured"), ("replicas", "70", "ac
 
 
 @pytest.mark.parametrize(("field", "value", "says"), WRONG)
-def test_what_nobody_measured_is_told_beside_the_fields(panel: ThroughputPanel, field: str, value: str, says: str):
+def test_unmeasured_choice_is_explained_beside_the_fields(panel: ThroughputPanel, field: str, value: str, says: str):
     getattr(panel, field).value = value
     assert says in panel.answer.value
     assert "<b>" not in panel.answer.value

@@ -1,4 +1,4 @@
-"""What `hawb lab` puts into a folder of the reader's, and what it leaves alone there."""
+"""The files that `hawb lab` copies into a folder, and the user's files that it keeps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAB, TEXTS = "notebooks/00-lab.ipynb", "data/texts.csv"
 
 @pytest.fixture
 def newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a hawb brings that has two files alone, which a test may change as its next release would."""
+    """Replace the installed files by two, which a test may change as a newer release would."""
     own = tmp_path / "installed"
     for path in (LAB, TEXTS):
         (own / path).parent.mkdir(parents=True)
@@ -40,31 +40,31 @@ def held(folder: Path) -> dict[str, str]:
     return {path: (folder / path).read_text() for path in (LAB, TEXTS)}
 
 
-def test_notebooks_and_data_are_handed_out_whole(folder: Path) -> None:
+def test_notebooks_and_data_are_copied(folder: Path) -> None:
     assert hand_out(folder) == []
     there = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
     assert there == {*brought(), HANDED_OUT}
     assert (folder / LAB).read_bytes() == (checkout.OWN / LAB).read_bytes()
 
 
-def test_a_copy_of_what_hawb_has_waits_for_no_disk(newer: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copying_does_not_fsync_each_file(newer: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits, synchronise = [], os.fsync
     monkeypatch.setattr(os, "fsync", lambda opened: waits.append(opened) or synchronise(opened))
     hand_out(folder)
     assert len(waits) == 2, "the note of what was handed out, and its folder"
 
 
-def test_a_checkout_has_its_own(newer: Path) -> None:
+def test_checkout_is_not_copied_over(newer: Path) -> None:
     assert hand_out(newer) == [] and not (newer / HANDED_OUT).exists()
 
 
-def test_a_newer_hawb_renews_what_nobody_has_changed(newer: Path, folder: Path) -> None:
+def test_newer_release_updates_unchanged_files(newer: Path, folder: Path) -> None:
     hand_out(folder)
     (newer / LAB).write_text("second")
     assert hand_out(folder) == [] and held(folder) == {LAB: "second", TEXTS: "first"}
 
 
-def test_what_its_owner_has_changed_stays_from_release_to_release(newer: Path, folder: Path) -> None:
+def test_changed_files_are_kept_across_releases(newer: Path, folder: Path) -> None:
     hand_out(folder)
     (folder / LAB).write_text("mine")
     for release in ("first", "second", "third"):
@@ -73,29 +73,29 @@ def test_what_its_owner_has_changed_stays_from_release_to_release(newer: Path, f
         assert hand_out(folder) == [LAB] and held(folder) == {LAB: "mine", TEXTS: release}
 
 
-def test_what_stood_there_before_hawb_came_stays(newer: Path, folder: Path) -> None:
+def test_existing_files_are_kept(newer: Path, folder: Path) -> None:
     (folder / LAB).parent.mkdir(parents=True)
     (folder / LAB).write_text("somebody's")
     assert hand_out(folder) == [LAB] and held(folder)[LAB] == "somebody's"
 
 
-def test_what_is_deleted_comes_back(newer: Path, folder: Path) -> None:
+def test_deleted_files_are_restored(newer: Path, folder: Path) -> None:
     hand_out(folder)
     shutil.rmtree(folder / "notebooks")
     assert hand_out(folder) == [] and held(folder)[LAB] == "first"
 
 
-def test_what_is_made_for_a_reader_is_handed_out_as_the_rest_is(newer: Path, folder: Path) -> None:
-    told = "zh/10.ipynb"
-    assert hand_out(folder, {told: b"first"}) == [] and held(folder) == {LAB: "first", TEXTS: "first"}
-    assert hand_out(folder) == hand_out(folder, {told: b"second"}) == []
-    assert (folder / told).read_bytes() == b"second"
-    (folder / told).write_text("mine")
-    assert hand_out(folder, {told: b"third"}) == [told] and (folder / told).read_text() == "mine"
-    assert hand_out(newer, {told: b"first"}) == [] and (newer / told).read_bytes() == b"first"
+def test_generated_files_are_copied_like_the_others(newer: Path, folder: Path) -> None:
+    generated = "zh/10.ipynb"
+    assert hand_out(folder, {generated: b"first"}) == [] and held(folder) == {LAB: "first", TEXTS: "first"}
+    assert hand_out(folder) == hand_out(folder, {generated: b"second"}) == []
+    assert (folder / generated).read_bytes() == b"second"
+    (folder / generated).write_text("mine")
+    assert hand_out(folder, {generated: b"third"}) == [generated] and (folder / generated).read_text() == "mine"
+    assert hand_out(newer, {generated: b"first"}) == [] and (newer / generated).read_bytes() == b"first"
 
 
-def test_what_a_checkout_has_hidden_and_its_readers_answers_are_not_handed_out(newer: Path, folder: Path) -> None:
+def test_hidden_files_and_answers_are_not_copied(newer: Path, folder: Path) -> None:
     (newer / "notebooks" / ".ipynb_checkpoints").mkdir()
     (newer / "notebooks" / ".ipynb_checkpoints" / "00-lab.ipynb").touch()
     (newer / "notebooks" / answers.NAME).touch()
@@ -103,16 +103,16 @@ def test_what_a_checkout_has_hidden_and_its_readers_answers_are_not_handed_out(n
     assert [*brought()] == [LAB, TEXTS]
 
 
-def test_the_notebook_of_a_story_opens_the_lab_with_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebook_of_a_story_opens_the_lab_with_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = own_notebook(folder, "a story", STORY)
-    [told, shown] = json.loads(notebook.read_text())["cells"]
+    [text, shown] = json.loads(notebook.read_text())["cells"]
     monkeypatch.chdir(notebook.parent)
     result = InteractiveShell().run_cell(shown["source"])
-    assert told["source"].startswith("# a story\n") and result.success
+    assert text["source"].startswith("# a story\n") and result.success
     assert notebook.with_suffix(".yaml").read_text() == STORY
 
 
-def test_the_notebook_of_another_story_is_numbered_and_none_is_replaced(folder: Path) -> None:
+def test_notebook_of_another_story_is_numbered_and_replaces_none(folder: Path) -> None:
     first = own_notebook(folder, "story", STORY)
     first.write_text("changed by its owner")
     assert own_notebook(folder, "story", STORY) == first and first.read_text() == "changed by its owner"
@@ -121,7 +121,7 @@ def test_the_notebook_of_another_story_is_numbered_and_none_is_replaced(folder: 
     assert own_notebook(folder, "story", STORY + "# another\n") == second
 
 
-def test_only_what_was_written_is_trusted(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_written_notebooks_are_trusted(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
     written: list[Path] = []
     hand_out(folder, then=written.append)

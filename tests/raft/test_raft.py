@@ -1,4 +1,4 @@
-"""Each rule of Raft, and where Ra's way is its own; longer stories are in tests/raft."""
+"""The rules of Raft, and where Ra differs. Longer stories are the scripts tests/raft/*.txt."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ A, B = Run(2, 3, 1, "a"), Run(5, 2, 2, "b")
 
 
 def log_of(*runs: Run, members: tuple[int, ...] = GROUP) -> Log:
-    """A log on disk."""
+    """Return a log that holds `runs`, all written to disk."""
     log = Log.of(Snapshot(members=members))
     for run in runs:
         log = log.append(run)
@@ -47,40 +47,40 @@ def log_of(*runs: Run, members: tuple[int, ...] = GROUP) -> Log:
 
 
 def follower(*runs: Run, term: int = 2, **fields: object) -> Member:
-    """Member 0, with an opening entry and `runs` in its log."""
+    """Return member 0, a follower with a no-op entry and `runs` in its log."""
     return Member(0, log_of(Run(1, 1, 1, NOOP), *runs), term, **fields)
 
 
 def elected(*runs: Run, term: int = 2) -> Member:
-    """The same as leader of the term after `term`, with the entry that opens it."""
+    """Return member 0 as leader of the term after `term`, with that term's no-op entry."""
     member = step(follower(*runs, term=term), ElectionTimeout())[0]
     member = step(member, PreVoteResult(1, 0, term, True))[0]
     return step(member, RequestVoteResult(1, 0, term + 1, True))[0]
 
 
 def outputs(kind: type, given: tuple) -> list:
-    """Those of a kind."""
+    """Return the outputs of a type."""
     return [output for output in given if isinstance(output, kind)]
 
 
 # Elections
 
 
-def test_a_pre_vote_changes_no_term_and_no_vote():
+def test_pre_vote_changes_neither_term_nor_vote():
     member, given = step(follower(voted_for=2), ElectionTimeout())
     assert (member.role, member.term, member.voted_for) == (PRE_VOTE, 2, 2)
     assert outputs(PreVote, given) == [PreVote(0, 1, 2, 1, 1), PreVote(0, 2, 2, 1, 1)]
     assert not outputs(Store, given)
 
 
-def test_a_majority_of_pre_votes_makes_a_candidate_of_a_new_term_that_stores_its_vote_first():
+def test_majority_of_pre_votes_starts_an_election_after_storing_the_vote():
     member, given = step(step(follower(), ElectionTimeout())[0], PreVoteResult(1, 0, 2, True))
     assert (member.role, member.term, member.voted_for) == (CANDIDATE, 3, 0)
     assert given[0] == Store()
     assert [request.target for request in outputs(RequestVote, given)] == [1, 2]
 
 
-def test_the_same_vote_twice_counts_once():
+def test_repeated_pre_vote_counts_once():
     group = start(0, (0, 1, 2, 3, 4))
     member = step(group, ElectionTimeout())[0]
     for _ in range(3):
@@ -88,7 +88,7 @@ def test_the_same_vote_twice_counts_once():
     assert member.role == PRE_VOTE
 
 
-def test_answers_of_an_older_term_count_for_nothing():
+def test_replies_of_an_older_term_are_ignored():
     member = step(follower(), ElectionTimeout())[0]
     assert step(member, PreVoteResult(1, 0, 1, True)) == (member, ())
 
@@ -97,46 +97,46 @@ def test_answers_of_an_older_term_count_for_nothing():
     ("last_index", "last_term", "granted"),
     [(4, 1, False), (9, 1, False), (5, 2, False), (6, 2, True), (7, 2, True), (1, 3, True)],
 )
-def test_a_vote_goes_to_whose_log_is_as_up_to_date(last_index: int, last_term: int, granted: bool):
+def test_vote_is_granted_if_the_candidates_log_is_up_to_date(last_index: int, last_term: int, granted: bool):
     member, given = step(follower(A, B), RequestVote(1, 0, 3, last_index, last_term))
     assert outputs(RequestVoteResult, given) == [RequestVoteResult(0, 1, 3, granted)]
     assert member.voted_for == (1 if granted else NOWHERE)
 
 
-def test_one_vote_in_a_term_and_again_for_the_same():
+def test_member_votes_once_per_term_and_repeats_that_vote():
     member = step(follower(), RequestVote(1, 0, 3, 1, 1))[0]
     assert step(member, RequestVote(2, 0, 3, 9, 9))[1] == (RequestVoteResult(0, 2, 3, False),)
     assert step(member, RequestVote(1, 0, 3, 1, 1))[1] == (RequestVoteResult(0, 1, 3, True),)
 
 
-def test_a_follower_with_a_better_log_answers_no_pre_vote_and_gets_ready_itself():
+def test_follower_with_a_newer_log_starts_its_own_election_timer():
     assert step(follower(A), PreVote(1, 0, 2, 1, 1))[1] == (StartElectionTimer(0),)
 
 
-def test_a_leader_answers_a_pre_vote_with_its_presence():
+def test_leader_answers_a_pre_vote_with_append_entries():
     leader = elected()
     member, given = step(leader, PreVote(1, 0, 3, 9, 9))
     assert member.role == LEADER
     assert [type(output) for output in given] == [AppendEntries, AppendEntries]
 
 
-def test_a_stranger_moves_no_leader_but_another_leader_does():
+def test_request_vote_of_a_non_member_is_ignored_but_append_entries_is_not():
     leader = elected()
     assert step(leader, RequestVote(7, 0, 9, 9, 9)) == (leader, ())
     assert step(leader, RequestVote(1, 0, 9, 9, 9))[0].role == FOLLOWER
     assert step(leader, AppendEntries(7, 0, 9, 0, 0, (), 0))[0].leader == 7
 
 
-def test_two_leaders_in_a_term_cannot_be():
+def test_two_leaders_in_one_term_raise():
     with pytest.raises(RuntimeError, match="members 0 and 1 lead in the same term, 3"):
         step(elected(), AppendEntries(1, 0, 3, 0, 0, (), 0))
 
 
-def test_who_has_not_joined_yet_asks_for_no_votes():
+def test_non_member_does_not_start_an_election():
     assert step(start(3), ElectionTimeout()) == (start(3), ())
 
 
-def test_who_leaves_may_still_be_needed_until_that_is_committed():
+def test_leaving_member_starts_elections_until_its_removal_is_committed():
     left = follower(Run(2, 1, 2, Configuration((1, 2))), commit_index=1)
     member, given = step(left, ElectionTimeout())
     assert [request.target for request in outputs(PreVote, given)] == [1, 2]
@@ -145,7 +145,7 @@ def test_who_leaves_may_still_be_needed_until_that_is_committed():
     assert step(replace(left, commit_index=2), ElectionTimeout())[1] == ()
 
 
-def test_a_single_member_elects_itself_and_commits_what_it_has_written():
+def test_single_member_elects_itself_and_commits_written_entries():
     member, given = step(start(0, (0,)), ElectionTimeout())
     assert (member.role, member.term, member.commit_index) == (LEADER, 1, 0)
     (write,) = outputs(Write, given)
@@ -156,7 +156,7 @@ def test_a_single_member_elects_itself_and_commits_what_it_has_written():
 # Members are values
 
 
-def test_a_step_leaves_the_member_that_it_was_given_as_it_was():
+def test_step_does_not_change_the_given_member():
     leader = elected(A, B)
     had = [replace(peer) for peer in leader.peers]
     for event in (AppendEntriesReply(1, 0, 3, True, 8, 7, 0), Written(0, 7), Command("m"), RequestVote(1, 0, 9, 9, 9)):
@@ -168,44 +168,44 @@ def test_a_step_leaves_the_member_that_it_was_given_as_it_was():
 # The log
 
 
-def test_entries_that_fit_are_taken_and_answered_when_they_are_on_disk():
+def test_matching_entries_are_appended_and_acknowledged_once_on_disk():
     member, given = step(follower(), AppendEntries(1, 0, 2, 1, 1, (A,), 3))
     assert draw(member.log, member.commit_index) == "t1: 1 noop~ 2..3 a| 4 a"
     assert given == (Committed(0, (Run(1, 1, 1, NOOP), A.part(2, 3))), Write(0, 0, 4))
     assert step(member, Written(0, 4))[1] == (AppendEntriesReply(0, 1, 2, True, 5, 4, 3),)
 
 
-def test_entries_behind_one_that_is_missing_are_asked_for_once():
+def test_missing_entry_is_requested_once():
     message = AppendEntries(1, 0, 2, 4, 1, (B,), 0)
     member, given = step(follower(leader=1), message)
     assert given == (AppendEntriesReply(0, 1, 2, False, 2, 0, 0),)
     assert step(member, message) == (member, ())
 
 
-def test_an_entry_of_another_term_before_them_sends_the_leader_back_to_what_is_committed():
+def test_term_mismatch_sends_the_leader_back_to_the_commit_index():
     member, given = step(follower(A, leader=1, commit_index=2), AppendEntries(1, 0, 2, 4, 2, (), 0))
     assert given == (AppendEntriesReply(0, 1, 2, False, 3, 0, 2),)
     assert member.log == follower(A).log
 
 
-def test_what_contradicts_the_leader_goes_with_all_behind_it():
+def test_conflicting_entry_is_overwritten_with_all_that_follow():
     theirs = Run(4, 4, 3, "c")
     member = step(follower(A, B, leader=1, term=3), AppendEntries(1, 0, 3, 3, 1, (theirs,), 0))[0]
     assert draw(member.log, 0) == "| t1: 1 noop 2..3 a~ t3: 4..7 c"
 
 
-def test_an_old_message_that_comes_late_takes_nothing_away():
+def test_late_append_entries_does_not_truncate_the_log():
     member = follower(A, B, leader=1)
     assert step(member, AppendEntries(1, 0, 2, 1, 1, (A.part(2, 3),), 0))[0].log is member.log
 
 
-def test_a_follower_tells_no_more_than_what_it_knows_to_be_the_leaders():
+def test_follower_acknowledges_only_entries_that_match_the_leader():
     assert outputs(AppendEntriesReply, step(follower(A, B), AppendEntries(1, 0, 2, 2, 1, (), 0))[1]) == [
         AppendEntriesReply(0, 1, 2, True, 3, 2, 0)
     ]
 
 
-def test_the_write_of_an_entry_that_was_driven_out_does_not_count():
+def test_write_of_an_overwritten_entry_is_ignored():
     member = step(follower(), AppendEntries(1, 0, 2, 1, 1, (Run(2, 1, 2, "mine"),), 0))[0]
     member, given = step(member, AppendEntries(2, 0, 3, 1, 1, (Run(2, 1, 3, "theirs"),), 0))
     assert step(member, Written(0, 2)) == (member, ())
@@ -213,7 +213,7 @@ def test_the_write_of_an_entry_that_was_driven_out_does_not_count():
     assert step(member, Written(write.generation, 2))[0].log.written == 2
 
 
-def test_a_leader_commits_no_entry_of_an_older_term_by_count():
+def test_leader_does_not_commit_an_entry_of_an_older_term_by_majority():
     leader = elected(A, B)
     leader = step(leader, AppendEntriesReply(1, 0, 3, True, 8, 6, 0))[0]
     leader = step(leader, AppendEntriesReply(2, 0, 3, True, 8, 6, 0))[0]
@@ -225,11 +225,11 @@ def test_a_leader_commits_no_entry_of_an_older_term_by_count():
     assert given[0] == Committed(0, (Run(1, 1, 1, NOOP), A, B, Run(7, 1, 3, NOOP)))
 
 
-def test_commands_go_to_the_leader():
+def test_follower_refuses_commands():
     assert step(follower(), Command("m"))[1] == (Refused(Command("m"), "not_leader"),)
 
 
-def test_a_tick_sends_again_to_who_has_not_answered():
+def test_tick_resends_to_peers_that_have_not_acknowledged():
     leader = elected()
     leader = step(leader, AppendEntriesReply(1, 0, 3, True, 3, 2, 0))[0]
     assert [message.target for message in step(leader, Tick())[1]] == [2]
@@ -238,7 +238,7 @@ def test_a_tick_sends_again_to_who_has_not_answered():
 # Membership
 
 
-def test_a_new_leader_changes_no_members_before_an_entry_of_its_term_is_committed():
+def test_leader_refuses_membership_changes_until_it_commits_in_its_term():
     leader = elected()
     assert step(leader, Join(3))[1] == (Refused(Join(3), "cluster_change_not_permitted"),)
     leader = step(leader, Written(0, 2))[0]
@@ -248,14 +248,14 @@ def test_a_new_leader_changes_no_members_before_an_entry_of_its_term_is_committe
     assert step(joined, Leave(1))[1] == (Refused(Leave(1), "cluster_change_not_permitted"),)
 
 
-def test_the_last_member_stays():
+def test_last_member_cannot_leave():
     cluster = Cluster(1)
     cluster.give(0, ElectionTimeout())
     cluster.settle()
     assert cluster.give(0, Leave(0)) == (Refused(Leave(0), "last_node"),)
 
 
-def test_a_configuration_that_is_driven_out_is_no_longer_in_effect():
+def test_overwritten_configuration_is_no_longer_in_effect():
     member = follower(Run(2, 1, 2, Configuration((0, 1, 2, 3))))
     assert member.members == (0, 1, 2, 3)
     assert step(member, AppendEntries(1, 0, 3, 1, 1, (Run(2, 1, 3, NOOP),), 0))[0].members == GROUP
@@ -264,7 +264,7 @@ def test_a_configuration_that_is_driven_out_is_no_longer_in_effect():
 # Snapshots and restarts
 
 
-def test_a_log_is_compacted_as_far_as_it_is_committed_and_on_disk():
+def test_log_is_compacted_up_to_the_committed_and_written_index():
     member = follower(A, B, commit_index=5)
     kept = step(member, ReleaseCursor(5, "state"))[0]
     assert draw(kept.log, 5) == "[..5] | t2: 6 b~"
@@ -272,7 +272,7 @@ def test_a_log_is_compacted_as_far_as_it_is_committed_and_on_disk():
     assert step(member, ReleaseCursor(6))[0] is member
 
 
-def test_a_snapshot_takes_the_place_of_a_log_that_contradicts_it_and_goes_before_one_that_does_not():
+def test_snapshot_replaces_a_conflicting_log_and_keeps_a_matching_tail():
     for term, left in ((2, "[..5] | t2: 6 b~"), (3, "[..5] |~")):
         snapshot = Snapshot(5, term, GROUP, "state")
         member, given = step(follower(A, B, term=3, leader=1), InstallSnapshot(1, 0, 3, snapshot))
@@ -280,14 +280,14 @@ def test_a_snapshot_takes_the_place_of_a_log_that_contradicts_it_and_goes_before
         assert draw(member.log, 5) == left
 
 
-def test_a_snapshot_of_what_is_known_to_be_committed_changes_nothing():
+def test_snapshot_below_the_commit_index_changes_nothing():
     member = follower(A, B, leader=1, commit_index=5)
     after, given = step(member, InstallSnapshot(1, 0, 2, Snapshot(3, 1, GROUP, "old")))
     assert after.log is member.log
     assert given == (AppendEntriesReply(0, 1, 2, True, 4, 3, 5),)
 
 
-def test_term_vote_and_what_is_written_survive_a_restart():
+def test_term_vote_and_written_entries_survive_a_restart():
     member = follower(A, B, voted_for=1, leader=1, commit_index=4, agreed=4)
     member = restart(replace(member, log=replace(member.log, written=5)))
     assert (member.term, member.voted_for, member.leader, member.commit_index) == (2, 1, NOWHERE, 0)
@@ -298,7 +298,7 @@ def test_term_vote_and_what_is_written_survive_a_restart():
 
 
 class Unchecked(Cluster):
-    """A group whose entries nobody counts one by one."""
+    """A group whose entries are not checked one by one."""
 
     def _apply(self, member: Member, runs: tuple[Run, ...]) -> None:
         pass
@@ -307,14 +307,14 @@ class Unchecked(Cluster):
         pass
 
 
-def test_a_batch_that_was_cut_grows_together_again():
+def test_parts_of_a_batch_are_merged_into_one_run():
     log = log_of(Run(1, 1, 1, NOOP))
     for first in range(2, 1_000, 7):
         log = log.merge((Run(first, 7, 1, "batch", first - 2),))
     assert log.runs == (Run(1, 1, 1, NOOP), Run(2, 1_001, 1, "batch"))
 
 
-def test_ten_million_commands_cost_what_ten_cost():
+def test_work_does_not_grow_with_the_size_of_a_batch():
     def story(count: int) -> Cluster:
         cluster = Unchecked(3)
         cluster.give(0, ElectionTimeout())
@@ -334,7 +334,7 @@ def test_ten_million_commands_cost_what_ten_cost():
         assert len(deep.members[number].log.runs) == len(shallow.members[number].log.runs) == 3
 
 
-def test_a_group_is_drawn_with_names():
+def test_description_of_a_group_shows_the_given_names():
     members = {0: elected(A), 1: None}
     assert describe(members, "xyz".__getitem__) == (
         "   role    term  voted for  leader  log\n"

@@ -1,6 +1,7 @@
-"""Every story of three members, up to a depth: any message under way may arrive next, again and again or never; any
-member may ask to be elected, where pre-votes are asked and given in one event, finish a write, or restart. What Raft
-promises is so in each state.
+"""Raft's invariants hold in every state that three members can reach within a number of events.
+
+An event delivers any message in flight, once, repeatedly or never; starts an election, with its pre-votes in the same
+event; finishes a write; or restarts a member.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ STATES = {6: 56_939, 7: 313_597}
 
 
 def beginning() -> Cluster:
-    """A leader with a first entry that all have, and two batches that it has told nobody of yet: those it sent are
-    under way."""
+    """Return a leader with one entry on all members and a batch of commands whose messages are in flight."""
     cluster = Cluster(3)
     cluster.give(0, ElectionTimeout())
     cluster.settle()
@@ -28,7 +28,7 @@ def beginning() -> Cluster:
 
 
 def followers(cluster: Cluster) -> Iterator[Cluster]:
-    """All states one event later."""
+    """Yield each state that is one event later."""
     for message in dict.fromkeys(cluster.wire):
         after = cluster.copy()
         after.deliver(message)
@@ -48,7 +48,7 @@ def followers(cluster: Cluster) -> Iterator[Cluster]:
         yield after
 
 
-def test_every_story():
+def test_invariants_hold_in_every_reachable_state():
     level = [beginning()]
     seen = {hash(level[0].key())}
     for depth in range(1, DEPTH + 1):

@@ -1,6 +1,6 @@
-"""Any program of faults: what Raft promises is so after every event, and when the faults end the group gets well.
+"""Raft's invariants hold after every event of any program of faults, and the group recovers when the faults end.
 
-The programs are good enough to find each of the deliberate bugs below.
+The programs find each of the deliberate bugs below.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hawb.rules.quorum import majority
 @given(PROGRAMS)
 @seed(SEED)
 @settings(max_examples=5_000 if LONG else 60, suppress_health_check=list(HealthCheck))
-def test_any_program(program: Program):
+def test_invariants_hold_and_the_group_recovers(program: Program):
     end_well(play(program))
 
 
@@ -88,14 +88,14 @@ BUGS = {
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_the_programs_find(bug: str, monkeypatch: pytest.MonkeyPatch):
+def test_programs_find_each_deliberate_bug(bug: str, monkeypatch: pytest.MonkeyPatch):
     where, what, instead = BUGS[bug]
     (monkeypatch.setitem if where is HANDLERS else monkeypatch.setattr)(where, what, instead)
     assert any(goes_wrong(drawn(seed)) for seed in range(1_500))
 
 
 def goes_wrong(program: Program) -> bool:
-    """Whether a promise is broken, or a member finds itself where it cannot be."""
+    """Return True if the program breaks an invariant."""
     try:
         end_well(play(program))
     except (ViolationError, RuntimeError):

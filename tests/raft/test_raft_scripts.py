@@ -1,8 +1,7 @@
-"""Stories of a Raft group as text: tests/raft/*.txt hold what is done and all that comes of it.
+"""Scripts of a Raft group: tests/raft/*.txt hold events and the outputs of the members.
 
-A paragraph is a line that says what happens, a rule, and what is told then. `HAWB_REWRITE=1 pytest
-tests/raft/test_raft_scripts.py` writes what is told now into the files, to be read as a diff. Lines that begin with `#`
-are comments.
+A paragraph has lines with events, a rule, and the resulting outputs. Lines that begin with `#` are comments.
+`HAWB_REWRITE=1 pytest tests/raft/test_raft_scripts.py` rewrites the outputs; check them with `git diff`.
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
 RULE = "----"
 
 
-def told(output: object) -> str:
-    """What a member gives its host, in a line."""
+def describe_output(output: object) -> str:
+    """Return one line that describes an output of a member."""
     match output:
         case Message():
-            return f"{output.source}->{output.target} {type(output).__name__} t{output.term}{said(output)}"
+            return f"{output.source}->{output.target} {type(output).__name__} t{output.term}{describe_fields(output)}"
         case Store():
             return "stores its term and vote"
         case Write():
@@ -64,8 +63,8 @@ def told(output: object) -> str:
     raise TypeError(output)
 
 
-def said(message: Message) -> str:
-    """What is particular to a kind of message."""
+def describe_fields(message: Message) -> str:
+    """Return the fields that are specific to the type of message."""
     match message:
         case PreVote() | RequestVote():
             return f" last {message.last_index} of t{message.last_term}"
@@ -83,14 +82,14 @@ def said(message: Message) -> str:
 
 
 class Story:
-    """A group, and what has been told of it since the last line of a script."""
+    """A group, and the lines that it has printed since the last event of a script."""
 
     def __init__(self):
         self.cluster = Cluster(0)
         self.lines: list[str] = []
 
     def play(self, line: str) -> str:
-        """What comes of a line."""
+        """Play one event of a script. Return the lines that it prints."""
         verb, *words = line.split()
         self.lines = []
         self.VERBS[verb](self, *words)
@@ -102,19 +101,19 @@ class Story:
 
     def hear(self, number: int, event: object, outputs: tuple) -> None:
         if isinstance(event, Message):
-            self.lines.append(told(event))
-        self.lines.extend(f"  {number}: {told(output)}" for output in outputs)
+            self.lines.append(describe_output(event))
+        self.lines.extend(f"  {number}: {describe_output(output)}" for output in outputs)
 
     def draw(self) -> None:
         self.lines.extend(describe(self.cluster.members).splitlines())
 
     def send(self, link: str, count: str = "1") -> None:
-        """The oldest messages on a link arrive."""
+        """Deliver the oldest messages of a link."""
         for _ in range(int(count)):
             self.cluster.deliver(self._on(link)[0])
 
     def drop(self, link: str) -> None:
-        """All messages on a link are lost."""
+        """Drop all messages of a link."""
         for message in self._on(link):
             self.cluster.drop(message)
 
@@ -123,7 +122,7 @@ class Story:
         return [message for message in self.cluster.wire if (message.source, message.target) == (source, target)]
 
     def settle(self, how: str = "") -> None:
-        """All arrives; `quietly` tells nothing of it."""
+        """Deliver all messages and finish all writes. With `quietly`, print nothing."""
         self.cluster.settle()
         if how == "quietly":
             self.lines = []
@@ -140,7 +139,7 @@ class Story:
             self.cluster.start(int(number))
 
     def cut(self, *sides: str) -> None:
-        """Sides like `0,1 2` see nothing of each other."""
+        """Cut the links between groups of members such as `0,1 2`."""
         apart = [set(map(int, side.split(","))) for side in sides]
         self.cluster.cuts = frozenset((a, b) for one in apart for other in apart if one is not other
                                       for a in one for b in other)  # fmt: skip
@@ -156,7 +155,7 @@ class Story:
 
     @staticmethod
     def event(kind: Callable[..., object]) -> Callable[..., None]:
-        """A member is given an event, with a number or without."""
+        """Return a verb that gives a member an event, with or without a number."""
         return lambda story, number, *more: story.cluster.give(int(number), kind(*map(int, more)))
 
     VERBS = {
@@ -169,14 +168,14 @@ class Story:
 
 
 def paragraphs(text: str) -> Iterator[tuple[str, str]]:
-    """What happens, with the comments before it, and what is told."""
+    """Yield each paragraph as its events, with their comments, and its outputs."""
     for paragraph in text.split("\n\n"):
         happens, _, then = paragraph.partition(f"\n{RULE}")
         yield happens.strip("\n"), then.strip("\n")
 
 
 def replayed(text: str) -> str:
-    """The script with what is told now."""
+    """Return the script with the outputs of the current code."""
     story, written = Story(), []
     for happens, _ in paragraphs(text):
         lines = [line for line in happens.splitlines() if not line.startswith("#")]
@@ -186,7 +185,7 @@ def replayed(text: str) -> str:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_script(script: Path):
+def test_script_reproduces_its_outputs(script: Path):
     text = script.read_text()
     if REWRITE:
         script.write_text(replayed(text))

@@ -1,4 +1,4 @@
-"""How every name begins that a pattern matches, and policies found by it."""
+"""The literal prefix that each name matched by a pattern begins with, and the search for policies by it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ patterns = st.lists(part, max_size=6).map("".join).map("^".__add__).filter(lambd
 
 @settings(max_examples=1_000)
 @given(patterns, st.text("abA.-", max_size=6))
-def test_every_name_that_a_pattern_is_found_in_has_its_beginning(pattern: str, name: str):
+def test_each_matched_name_begins_with_the_prefix_of_the_pattern(pattern: str, name: str):
     assert not matches(pattern, name) or name.startswith(beginning(pattern))
     assert not is_all(pattern) or matches(pattern, name) == name.startswith(beginning(pattern))
 
 
-def test_beginnings_are_as_long_as_they_can_be():
-    told = {"^q1$": "q1", "^q1.*": "q1", "^q1[0-9]": "q1"}
-    told |= {r"^orders\.tmp\.": "orders.tmp.", "^ha": "ha", "^ab*": "a", "^a|b": "", "ha": "", "^(ha)": "", r"^\Qa": ""}
-    assert {pattern: beginning(pattern) for pattern in told} == told
+def test_prefixes_are_as_long_as_possible():
+    expected = {"^q1$": "q1", "^q1.*": "q1", "^q1[0-9]": "q1"}
+    expected |= {r"^orders\.tmp\.": "orders.tmp.", "^ha": "ha", "^ab*": "a", "^a|b": "", "ha": "", "^(ha)": ""}
+    expected |= {r"^\Qa": ""}
+    assert {pattern: beginning(pattern) for pattern in expected} == expected
 
 
 @given(st.lists(patterns, max_size=5), st.text("abA.-", max_size=6))
-def test_policies_are_found_in_their_order(given_patterns: list[str], name: str):
+def test_policies_are_found_in_the_given_order(given_patterns: list[str], name: str):
     found = ByBeginning(given_patterns, str).of(name)
     assert found == [one for one in given_patterns if name.startswith(beginning(one))]

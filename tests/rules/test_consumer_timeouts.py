@@ -1,4 +1,4 @@
-"""Consumer timeouts: the value that counts, release by release, and RabbitMQ's text."""
+"""Consumer timeouts: the effective value by release, and the text of RabbitMQ's error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HALF_AN_HOUR = 1_800_000
     [("3.8", None, None), ("3.10", HALF_AN_HOUR, None), ("3.13", HALF_AN_HOUR, None), ("4.0", HALF_AN_HOUR, None),
      ("4.3", HALF_AN_HOUR, DAY_MS)],
 )  # fmt: skip
-def test_the_configuration_has_a_default_since_3_8_15(version: str, default: int | None, undefined: int | None):
+def test_consumer_timeout_has_a_default_since_3_8_15(version: str, default: int | None, undefined: int | None):
     profile = PROFILES[version]
     assert [configured_ms(given, profile) for given in (None, "undefined", 7)] == [default, undefined, 7]
 
@@ -33,14 +33,14 @@ def test_the_configuration_has_a_default_since_3_8_15(version: str, default: int
         ({}, {"x-consumer-timeout": 0}, 0),
     ],
 )  # fmt: skip
-def test_a_queue_s_own_timeout_counts_before_the_configured_one_since_3_12(
+def test_policy_and_argument_override_the_configured_timeout_since_3_12(
     definition: dict, arguments: dict, by_queue: int | None
 ):
     found = {version: timeout_ms(definition, arguments, 100, profile) for version, profile in PROFILES.items()}
     assert found == {"3.8": 100, "3.10": 100, "3.13": by_queue, "4.0": by_queue, "4.3": by_queue}
 
 
-def test_the_text_names_the_timeout_since_3_8_15():
+def test_error_text_names_the_timeout_since_3_8_15():
     assert error(5, PROFILES["3.8"]) == "PRECONDITION_FAILED - consumer ack timed out on channel 1"
     for version in ("3.10", "3.13", "4.0", "4.3"):
         assert error(HALF_AN_HOUR, PROFILES[version]) == (

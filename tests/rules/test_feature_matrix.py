@@ -1,4 +1,4 @@
-"""The matrix of features: every cell is there, and what the rules decide when a queue is declared is what it says."""
+"""The feature matrix: it is complete, and the rules for declarations and policies agree with it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def matrix() -> dict[str, Feature]:
     return read_matrix(TEXT)
 
 
-def test_every_row_of_the_guide_is_there():
+def test_matrix_has_every_row_of_the_guide():
     assert {feature.guide.row for feature in matrix().values() if feature.guide} == GUIDES_ROWS
 
 
-def test_no_feature_stands_twice():
+def test_each_feature_is_listed_once():
     assert len(matrix()) == TEXT.count("\n- feature: ")
 
 
@@ -52,7 +52,7 @@ def refused(feature: Feature, queue_type: str, profile: Profile) -> str | None:
 
 
 @each_version
-def test_queues_are_declared_as_the_matrix_says(profile: Profile, subtests: pytest.Subtests):
+def test_declarations_agree_with_the_matrix(profile: Profile, subtests: pytest.Subtests):
     for feature in (feature for feature in matrix().values() if feature.declare):
         quorum, classic = (feature.cell(queue_type, profile.version) for queue_type in ("quorum", "classic"))
         with subtests.test(msg="a quorum queue is accepted or refused", feature=feature.feature):
@@ -67,7 +67,7 @@ def test_queues_are_declared_as_the_matrix_says(profile: Profile, subtests: pyte
 
 
 @each_version
-def test_policies_set_for_quorum_queues_what_the_matrix_says(profile: Profile, subtests: pytest.Subtests):
+def test_quorum_queues_read_the_policy_settings_of_the_matrix(profile: Profile, subtests: pytest.Subtests):
     """A policy with a setting that quorum queues read applies to them, too."""
     for feature in (feature for feature in matrix().values() if feature.policy):
         with subtests.test(msg="quorum queues read the setting of a policy", feature=feature.feature):
@@ -95,6 +95,6 @@ def test_policies_set_for_quorum_queues_what_the_matrix_says(profile: Profile, s
         ),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_place(given: str, place: str):
+def test_invalid_matrix_is_refused_with_the_place_of_the_error(given: str, place: str):
     with pytest.raises(msgspec.ValidationError, match=place):
         read_matrix(given)

@@ -1,4 +1,4 @@
-"""Where the master of a new queue goes."""
+"""The node on which the master of a new queue is placed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NOT_MIRRORED = -1
 
 
 @pytest.mark.parametrize("mode", [NOT_MIRRORED, ALL, EXACTLY])
-def test_every_running_node_is_a_candidate_but_under_nodes(mode):
+def test_each_running_node_is_a_candidate_unless_ha_mode_is_nodes(mode):
     for running in subsets((A, B, C, D)):
         assert master_candidates(mode, (A,), A, running) == list(running)
 
 
-def test_under_nodes_the_listed_and_the_declaring_node_are_candidates():
+def test_ha_mode_nodes_limits_candidates_to_listed_and_declaring_node():
     for listed, running in product(list(subsets((A, B, C, D))), list(subsets((B, C, D)))):
         running = (A, *running)
         listed_running = [node for node in running if node in (*listed, A)]
@@ -28,20 +28,20 @@ def test_under_nodes_the_listed_and_the_declaring_node_are_candidates():
         assert master_candidates(NODES, listed, A, running) == expected
 
 
-def test_under_nodes_all_running_nodes_are_candidates_when_no_mirror_would_be_left():
+def test_ha_mode_nodes_makes_all_running_nodes_candidates_without_a_mirror():
     assert master_candidates(NODES, (A, D), A, (A, B, C)) == [A, B, C]
 
 
-def test_client_local_is_the_declaring_node_even_if_it_is_no_candidate():
+def test_client_local_picks_the_declaring_node_even_if_not_a_candidate():
     assert locate(CLIENT_LOCAL, C, [A, B], [0, 0, 5], 1) == C
 
 
 @pytest.mark.parametrize("index", range(3))
-def test_random_takes_the_candidate_that_was_drawn(index):
+def test_random_picks_the_drawn_candidate(index):
     assert locate(RANDOM, A, [A, C, D], [9, 9, 9, 9], index) == [A, C, D][index]
 
 
-def test_min_masters_takes_the_least_loaded_and_of_equals_the_first_by_name():
+def test_min_masters_picks_the_node_with_fewest_masters_then_the_first_name():
     for counts in product(range(3), repeat=4):
         for candidates in filter(None, subsets((A, B, C, D))):
             least = min(counts[node] for node in candidates)

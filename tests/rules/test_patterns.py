@@ -1,4 +1,4 @@
-"""Policy patterns are PCRE searches over bytes, and hostile ones do no harm."""
+"""Policy patterns are PCRE searches over bytes; a search that is too expensive is aborted."""
 
 import re
 import resource
@@ -28,7 +28,7 @@ from hawb.rules.patterns import Budget, Match, PatternError, TooSlow, matches, o
         ("^ü$", "ü", True),
     ],
 )
-def test_a_pattern_is_searched_for_in_the_bytes_of_the_name(pattern, name, found):
+def test_pattern_is_searched_in_the_utf8_bytes_of_the_name(pattern, name, found):
     assert matches(pattern, name) is found
 
 
@@ -105,7 +105,7 @@ OTHERWISE_THAN_PYTHON = [
 
 
 @pytest.mark.parametrize(("pattern", "name", "pcre", "python"), OTHERWISE_THAN_PYTHON)
-def test_constructs_that_python_reads_differently(pattern, name, pcre, python):
+def test_constructs_that_pcre_and_python_read_differently(pattern, name, pcre, python):
     assert _answer(outcome, pattern, name) == pcre
     with warnings.catch_warnings(action="ignore"):
         assert _answer(re.search, pattern, name) == python
@@ -120,7 +120,7 @@ def _answer(search, pattern, name):
 
 
 @pytest.mark.parametrize(("pattern", "no"), [("^a++a", "aaa"), ("^(?>a+)a", "aaa"), ("^(?>a|ab)c", "abc")])
-def test_possessive_and_atomic_groups_do_not_give_back(pattern, no):
+def test_possessive_and_atomic_groups_do_not_backtrack(pattern, no):
     assert not matches(pattern, no)
     assert matches(pattern.replace("++", "+").replace("?>", "?:"), no)
 
@@ -135,7 +135,7 @@ def test_possessive_and_atomic_groups_do_not_give_back(pattern, no):
         ("^[\\x2e]$", "."),
     ],
 )
-def test_escapes_mean_what_they_mean_to_erlang(pattern, name):
+def test_escapes_match_as_in_erlang(pattern, name):
     assert matches(pattern, name)
 
 
@@ -143,23 +143,23 @@ def test_escapes_mean_what_they_mean_to_erlang(pattern, name):
     ("pattern", "name"),
     [("(a+)+$", "a" * 40 + "b"), ("^(a|aa)+$", "a" * 60 + "b"), ("^(.|..)*$(?!)", "x" * 255), ("(?:(?R)|a)", "aaa")],
 )
-def test_a_search_that_never_ends_is_given_up_and_counts_as_no_match(pattern, name):
+def test_endless_search_is_aborted_and_does_not_match(pattern, name):
     assert outcome(pattern, name) is Match.GAVE_UP
     assert not matches(pattern, name)
 
 
 @pytest.mark.parametrize("pattern", ["(?:a?" + "()" * 4000 + ")*(?!)", "()" * 3000 + "(?:" + "a?" * 2000 + ")*(?!)"])
-def test_a_search_that_would_take_gigabytes_is_given_up(pattern):
+def test_search_that_needs_too_much_memory_is_aborted(pattern):
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert outcome(pattern, "a" * 255) is Match.GAVE_UP
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 200_000
 
 
-def test_a_name_of_full_length_is_searched_to_its_end():
+def test_name_of_255_bytes_is_searched_to_its_end():
     assert outcome("^(?:a" + "()" * 60 + ")*$", "a" * 255) is Match.YES
 
 
-def test_many_groups_leave_fewer_steps():
+def test_many_groups_lower_the_limit_of_steps():
     slow = "^(?:a|aa)+(?!)"
     assert outcome(slow, "a" * 26) is Match.NO
     assert outcome(slow + "()" * 1000, "a" * 26) is Match.GAVE_UP
@@ -185,7 +185,7 @@ def test_many_groups_leave_fewer_steps():
         ("(" * 300 + ")" * 300, '{"parentheses are too deeply nested",251}'),
     ],
 )
-def test_a_bad_pattern_is_refused_in_erlangs_words(pattern, error):
+def test_invalid_pattern_is_refused_with_erlangs_error(pattern, error):
     assert pattern_error(pattern) == error
     with pytest.raises(PatternError) as raised:
         matches(pattern, "ha")
@@ -193,7 +193,7 @@ def test_a_bad_pattern_is_refused_in_erlangs_words(pattern, error):
 
 
 @pytest.mark.parametrize("pattern", ["^ha\\.", "", ".*", "(?R)?", "[[:punct:]]", "(*UCP)a"])
-def test_a_good_pattern_is_not_refused(pattern):
+def test_valid_pattern_is_accepted(pattern):
     assert pattern_error(pattern) is None
 
 
@@ -211,7 +211,7 @@ def left_after(search, names: list[str]) -> int:
 
 
 @pytest.mark.parametrize("search", [outcome, searched])
-def test_searches_for_one_file_share_a_budget_of_steps(search, monkeypatch):
+def test_searches_share_the_budget_in_force(search, monkeypatch):
     monkeypatch.setattr(patterns, "MOST_STEPS", 500_000)
     slow = [f"{'a' * 14}{number}!" for number in range(40)]
     assert left_after(search, ["orders"] * 1000 + ["aaa!"] * 1000) == 500_000
@@ -222,7 +222,7 @@ def test_searches_for_one_file_share_a_budget_of_steps(search, monkeypatch):
         assert search(SLOW, name) is Match.NO  # without a budget, all are searched
 
 
-def test_a_budget_within_another_is_the_other(monkeypatch):
+def test_nested_budget_spends_the_outer_one(monkeypatch):
     monkeypatch.setattr(patterns, "MOST_STEPS", 500_000)
     outer, inner = Budget(), Budget()
     with outer.in_force(), inner.in_force():
@@ -230,11 +230,11 @@ def test_a_budget_within_another_is_the_other(monkeypatch):
     assert outer.left < inner.left == 500_000
 
 
-def test_a_refusal_is_escaped_and_cut():
-    told = str(TooSlow("\x1b[2J\u2028" + "(a+)+" * 100, "p\n\u202e0"))
-    assert told.isascii() and len(told.splitlines()) == 3 and "policy 'p\\n\\u202e0'" in told
-    assert "  given: '\\x1b[2J\\u2028(a+)+(a+)+" in told
-    assert max(map(len, told.splitlines())) < 200
+def test_error_text_is_escaped_and_truncated():
+    text = str(TooSlow("\x1b[2J\u2028" + "(a+)+" * 100, "p\n\u202e0"))
+    assert text.isascii() and len(text.splitlines()) == 3 and "policy 'p\\n\\u202e0'" in text
+    assert "  given: '\\x1b[2J\\u2028(a+)+(a+)+" in text
+    assert max(map(len, text.splitlines())) < 200
 
 
 LITERALS = st.text("ab-_", max_size=3).map(lambda text: text.replace("-", r"\-")) | st.sampled_from([r"\.", r"a\/", ""])
@@ -252,7 +252,7 @@ SIMPLE = st.builds(
 @example("^a.*$", "a\nb")
 @example(".*", "")
 @example(".*^a", "ba")
-def test_a_simple_pattern_is_found_where_pcre_finds_it(pattern, name):
+def test_simple_pattern_matches_as_pcre_does(pattern, name):
     source = pattern.encode()
     assert patterns.SIMPLE.fullmatch(source), pattern
     of_pcre = pcre2.compile(source, jit=False).search(name.encode()) is not None
@@ -260,9 +260,9 @@ def test_a_simple_pattern_is_found_where_pcre_finds_it(pattern, name):
 
 
 @pytest.mark.parametrize("pattern", ["a|b", "^(a)", "a+", "a.b", "[ab]", "a.*b.*c", "a$b", "a" * 256, r"\d", "é"])
-def test_other_patterns_are_left_to_pcre(pattern):
+def test_other_patterns_are_compiled_by_pcre(pattern):
     assert isinstance(patterns._compiled(pattern, patterns.FREE_STEPS), pcre2.Pattern)
 
 
-def test_a_simple_pattern_is_searched_for_by_python():
+def test_simple_pattern_is_compiled_by_python():
     assert isinstance(patterns._compiled(r"^ha\..*orders$", patterns.FREE_STEPS), re.Pattern)

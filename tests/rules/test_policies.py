@@ -1,4 +1,4 @@
-"""Which policy applies to a queue, and what it asks for."""
+"""The policy that applies to a queue, and the definition that results."""
 
 import pytest
 from hypothesis import given
@@ -28,7 +28,7 @@ def names(policies, queue="ha.q", queue_type="classic", profile=V3_10, vhost="/"
     return [policy.name for policy in found]
 
 
-def test_a_policy_is_a_value_and_gives_its_definition_back():
+def test_policies_compare_by_value_and_copy_their_definition():
     definition = {"ha-params": ["b", "a"], "ha-mode": "nodes"}
     policy = Policy.of("p", "^ha", definition)
     assert policy == Policy.of("p", "^ha", dict(reversed(definition.items())))
@@ -38,14 +38,14 @@ def test_a_policy_is_a_value_and_gives_its_definition_back():
     assert policy.definition == definition
 
 
-def test_the_highest_priority_wins_and_nothing_is_merged():
+def test_highest_priority_wins_and_policies_are_not_merged():
     low = Policy.of("low", "ha", {"ha-mode": "all", "max-length": 5})
     high = Policy.of("high", "^ha\\.", {"message-ttl": 1}, priority=10)
     assert names([low, high]) == ["high", "low"]
     assert names([low, high], queue="other") == []
 
 
-def test_ties_are_settled_by_name_and_told():
+def test_equal_priorities_are_ordered_by_name_and_reported_as_ties():
     policies = [Policy.of(name, ".", ALL, priority) for name, priority in [("b", 1), ("a", 1), ("c", 0)]]
     winners = matching(policies, "/", "q", "classic", V3_10, declaring=False)
     assert [policy.name for policy in winners] == ["a", "b", "c"]
@@ -54,7 +54,7 @@ def test_ties_are_settled_by_name_and_told():
     assert ties([]) == []
 
 
-def test_virtual_hosts_are_apart():
+def test_policy_applies_in_its_virtual_host_only():
     assert names([Policy.of("p", ".", ALL, vhost="shop")]) == []
     assert names([Policy.of("p", ".", ALL, vhost="shop")], vhost="shop") == ["p"]
 
@@ -70,7 +70,7 @@ def test_virtual_hosts_are_apart():
         ("exchanges", []),
     ],
 )
-def test_apply_to(apply_to, types):
+def test_apply_to_selects_queue_types(apply_to, types):
     policies = [Policy.of("p", ".", {"max-length-bytes": 5}, apply_to=apply_to)]
     kinds = ("classic", "quorum", "stream")
     assert [kind for kind in kinds if names(policies, queue_type=kind, profile=V3_13)] == types
@@ -94,7 +94,7 @@ def test_apply_to(apply_to, types):
         ({"delayed-retry-type": "all", "delayed-retry-min": 5}, "quorum", ["4.3"]),
     ],
 )
-def test_a_policy_with_an_unsupported_setting_is_passed_over(definition, queue_type, applies):
+def test_policy_with_an_unsupported_setting_does_not_apply(definition, queue_type, applies):
     policy = Policy.of("p", ".", definition, priority=5)
     other = Policy.of("other", ".", {"max-length-bytes": 5})
     for version, profile in PROFILES.items():
@@ -103,7 +103,7 @@ def test_a_policy_with_an_unsupported_setting_is_passed_over(definition, queue_t
             assert names([policy, other], queue_type=queue_type, profile=profile) == expected
 
 
-def test_3_8_does_not_know_the_type_of_a_queue_being_declared():
+def test_3_8_ignores_the_queue_type_while_declaring():
     policies = [Policy.of("ha", ".", ALL)]
     assert names(policies, queue_type="quorum", profile=V3_8, declaring=True) == ["ha"]
     assert names(policies, queue_type="quorum", profile=V3_8) == []
@@ -132,7 +132,7 @@ def test_3_8_does_not_know_the_type_of_a_queue_being_declared():
         ({"ha-sync-mode": "automatic"}, {"ha-sync-mode": "manual"}, {"ha-sync-mode": "manual"}),
     ],
 )
-def test_an_operator_policy_is_merged_key_by_key(definition, operators, merged):
+def test_operator_policy_is_merged_key_by_key(definition, operators, merged):
     policy, operator_policy = Policy.of("p", ".", definition), Policy.of("o", ".", operators)
     assert effective_definition(policy, operator_policy) == merged
     assert effective_definition(policy, None) == definition
@@ -144,7 +144,7 @@ limits = st.dictionaries(st.sampled_from(["max-length", "message-ttl", "expires"
 
 
 @given(limits, limits)
-def test_an_operator_can_only_tighten_limits(definition, operators):
+def test_operator_policy_only_tightens_limits(definition, operators):
     merged = effective_definition(Policy.of("p", ".", definition), Policy.of("o", ".", operators))
     assert merged.keys() == definition.keys() | operators.keys()
     assert all(merged[key] <= given[key] for given in (definition, operators) for key in given)
@@ -179,15 +179,15 @@ def test_an_operator_can_only_tighten_limits(definition, operators):
         ),
     ],
 )
-def test_what_a_definition_says_about_mirroring(definition, asked):
+def test_mirroring_settings_of_a_definition(definition, asked):
     assert mirroring(definition) == asked
 
 
-def test_defaults_differ_between_shutdown_and_failure():
+def test_default_promotion_is_when_synced_on_shutdown_and_always_on_failure():
     asked = mirroring(ALL)
     assert (asked.promote_on_shutdown, asked.promote_on_failure) == (Promote.WHEN_SYNCED, Promote.ALWAYS)
 
 
-def test_a_new_quorum_queue_spans_the_whole_cluster_on_3_8_only():
+def test_quorum_cluster_size_by_release():
     assert [profile.quorum_cluster_size for profile in PROFILES.values()] == [None, 3, 3, 3, 3]
     assert [profile.release for profile in PROFILES.values()] == ["3.8.9", "3.10.8", "3.13.7", "4.0.5", "4.3.6"]

@@ -1,4 +1,4 @@
-"""What RabbitMQ refuses, word for word."""
+"""Policies that RabbitMQ refuses, with its exact error texts."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def refused(definition, version="3.10", operator=False, **fields):
         {"federation-upstream-set": "all"},
     ],
 )
-def test_accepted(definition):
+def test_valid_definition_is_accepted(definition):
     assert refused(definition) is None
 
 
@@ -88,11 +88,11 @@ def test_accepted(definition):
         ),
     ],
 )
-def test_refused(definition, text):
+def test_invalid_definition_is_refused_with_rabbitmqs_text(definition, text):
     assert refused(definition) == text
 
 
-def test_within_a_definition_the_first_error_wins():
+def test_only_the_first_error_of_a_definition_is_reported():
     keys = ["queue-master-locator", "target-group-size", "unknown", "max-length", "expires", *HA_CHECKS, "ha-params"]
     wrong = dict.fromkeys(keys, "x")
     repairs = [
@@ -115,7 +115,7 @@ def test_within_a_definition_the_first_error_wins():
     assert refused(wrong, "3.13") is None
 
 
-def test_definition_apply_to_and_pattern_are_each_reported():
+def test_errors_of_definition_apply_to_and_pattern_are_all_reported():
     text = refused({"max-length": -1}, pattern="(", apply_to="queue")
     assert text.split("\n") == [
         "-1 is not a valid maximum length",
@@ -125,13 +125,13 @@ def test_definition_apply_to_and_pattern_are_each_reported():
 
 
 @pytest.mark.parametrize(("priority", "shown"), [("high", '<<"high">>'), (True, "true"), (1.5, "1.5"), (None, "null")])
-def test_priority_must_be_a_number_and_is_looked_at_first(priority, shown):
+def test_priority_must_be_a_number_and_is_checked_first(priority, shown):
     fields = {"pattern": "(", "definition": {}, "priority": priority}
     assert refusal(fields, PROFILES["3.10"], operator=False) == f"{shown} priority must be a number"
 
 
 @pytest.mark.parametrize("apply_to", ["classic_queues", "quorum_queues", "streams"])
-def test_queue_types_in_apply_to_came_with_3_12(apply_to):
+def test_apply_to_takes_queue_types_since_3_12(apply_to):
     assert "unrecognised" in refused({"max-length": 1}, "3.8", apply_to=apply_to)
     assert refused({"max-length": 1}, "3.13", apply_to=apply_to) is None
     assert refused({"max-length": 1}, "4.0", apply_to="") == (
@@ -140,7 +140,7 @@ def test_queue_types_in_apply_to_came_with_3_12(apply_to):
     )
 
 
-def test_4_3_permits_no_master_locator():
+def test_4_3_refuses_queue_master_locator():
     assert refused({"queue-master-locator": "balanced"}, "4.3") == (
         "use of deprecated queue-master-locator argument is not permitted"
     )
@@ -160,12 +160,12 @@ def test_4_3_permits_no_master_locator():
         ({"consumer-disconnected-timeout": -1}, "-1 is not a valid consumer disconnected timeout"),
     ],
 )
-def test_4_3_knows_delayed_retries_and_a_timeout_of_consumers(definition, text):
+def test_4_3_accepts_delayed_retry_and_consumer_timeout(definition, text):
     assert refused(definition, "4.3") == text
     assert "are not recognised policy settings" in refused(definition, "4.0")
 
 
-def test_4_0_does_not_know_mirroring():
+def test_4_0_refuses_mirroring_settings():
     definition = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
     assert refused(definition, "3.13") is None
     assert not PROFILES["4.0"].mirroring
@@ -175,7 +175,7 @@ def test_4_0_does_not_know_mirroring():
     )
 
 
-def test_4_0_takes_a_negative_delivery_limit_and_the_leader_locators_as_master_locators():
+def test_4_0_accepts_negative_delivery_limit_and_leader_locator_values():
     assert refused({"delivery-limit": -1}, "3.13") == "-1 is not a valid delivery limit"
     assert refused({"delivery-limit": -1, "queue-master-locator": "balanced"}, "4.0") is None
     assert refused({"queue-master-locator": "x"}, "4.0") == '<<"x">> is not a valid master locator'
@@ -191,13 +191,13 @@ def test_4_0_takes_a_negative_delivery_limit_and_the_leader_locators_as_master_l
         ({"dead-letter-exchange": "x"}, []),
     ],
 )
-def test_operator_policies_take_fewer_settings(definition, versions):
+def test_operator_policies_accept_fewer_settings(definition, versions):
     accepted = [version for version in PROFILES if refused(definition, version, operator=True) is None]
     assert accepted == versions
 
 
 @pytest.mark.parametrize("value", [7, -1, True])
-def test_a_max_age_that_is_no_text_ends_the_check_as_it_crashes(value):
+def test_max_age_that_is_not_a_string_crashes_the_validation(value):
     definition = {"max-age": value, "unknown": 1}
     assert refused(definition, pattern="(") == f"badarg: {str(value).lower()} is not a valid max age"
     assert "\n" in refusal({"pattern": "(", "definition": {"max-age": "7"}, "priority": 0, "apply_to": "queues"},
@@ -205,23 +205,23 @@ def test_a_max_age_that_is_no_text_ends_the_check_as_it_crashes(value):
 
 
 @pytest.mark.parametrize(("version", "first"), [("3.8", "queue expiry"), ("3.10", "ha-mode"), ("3.13", "ha-mode")])
-def test_which_setting_is_looked_at_first_follows_from_the_releases_erlang(version, first):
+def test_order_of_checks_depends_on_the_erlang_release(version, first):
     assert first in refused({"expires": "(", "ha-mode": "("}, version)
 
 
 @pytest.mark.parametrize(("version", "first"), [("4.0", "queue expiry"), ("4.3", "queue-master-locator")])
-def test_in_4_0_common_settings_come_before_the_locator_and_in_4_3_after_it(version, first):
+def test_locator_is_checked_last_in_4_0_and_first_in_4_3(version, first):
     assert first in refused({"queue-master-locator": "(", "expires": "("}, version)
 
 
-def test_every_setting_of_every_version_is_checked():
+def test_each_setting_of_each_release_has_a_check():
     known = CHECKS.keys() | HA_CHECKS.keys() | {"ha-params"}
     for profile in PROFILES.values():
         assert profile.policy_settings <= known
         assert profile.operator_policy_settings <= profile.policy_settings
         for key in profile.policy_settings & CHECKS.keys() - {"queue-master-locator"}:
-            told = refused({key: {"no": "such value"}}, profile.version).removeprefix("badarg: ")
-            assert told.startswith('#{<<"no">> => <<"such value">>}')
+            text = refused({key: {"no": "such value"}}, profile.version).removeprefix("badarg: ")
+            assert text.startswith('#{<<"no">> => <<"such value">>}')
 
 
 @pytest.mark.parametrize(
@@ -243,11 +243,11 @@ def test_every_setting_of_every_version_is_checked():
         ({"k": [1.5]}, '#{<<"k">> => [1.5]}', '#{<<"k">> => [1.5]}'),
     ],
 )
-def test_values_are_shown_as_erlang_shows_them(value, term, unicode_term):
+def test_values_are_printed_as_erlang_terms(value, term, unicode_term):
     assert (erlang_term(value, False, 0), erlang_term(value, True, 0)) == (term, unicode_term)
 
 
-def test_a_list_that_does_not_fit_its_line_is_broken():
+def test_long_lists_are_wrapped_as_erlang_wraps_them():
     def binary(letter, count):
         return f'<<"{letter * count}">>'
 
@@ -261,6 +261,6 @@ def test_a_list_that_does_not_fit_its_line_is_broken():
     )
 
 
-def test_newer_releases_show_unicode():
+def test_unicode_is_printed_as_utf8_since_3_13():
     assert refused({"overflow": "é"}, "3.10") == '<<"Ã©">> is not a valid overflow value'
     assert refused({"overflow": "é"}, "3.13") == '<<"é"/utf8>> is not a valid overflow value'

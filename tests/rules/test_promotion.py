@@ -1,4 +1,4 @@
-"""Who takes over: every input of up to four nodes, and RabbitMQ's defaults."""
+"""The mirror that is promoted, for every input of up to four nodes, and RabbitMQ's defaults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIZES = (1, 2, 3, 4)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_candidate_is_the_master_or_else_the_oldest_mirror_alive(size):
+def test_candidate_is_the_master_or_the_oldest_running_mirror(size):
     for record, alive in product(records(size), list(subsets(tuple(range(size))))):
         line = [node for node in (record.master, *record.mirrors) if node in alive]
         assert candidate(record.master, record.mirrors, alive) == (line[0] if line else NO_NODE)
@@ -31,18 +31,18 @@ def test_the_candidate_is_the_master_or_else_the_oldest_mirror_alive(size):
 
 @pytest.mark.parametrize("decides", [refuses_on_failure, takes_mirrors_down])
 @pytest.mark.parametrize("synchronised", range(4))
-def test_only_when_synced_and_without_a_synchronised_mirror(decides, synchronised):
+def test_when_synced_refuses_promotion_without_a_synchronised_mirror(decides, synchronised):
     assert decides(synchronised, WHEN_SYNCED) == (synchronised == 0)
     assert not decides(synchronised, ALWAYS)
 
 
-def test_a_crash_promotes_anybody_and_a_shutdown_only_the_synchronised_unless_said_otherwise():
+def test_default_is_always_on_failure_and_when_synced_on_shutdown():
     asked = mirroring({"ha-mode": "all"})
     assert (asked.promote_on_failure, asked.promote_on_shutdown) == (Promote.ALWAYS, Promote.WHEN_SYNCED)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_recoverable_mirrors_are_those_that_mirror_or_are_down(size):
+def test_recoverable_mirrors_are_current_mirrors_and_nodes_that_are_down(size):
     nodes = tuple(range(size))
     for recoverable, mirrors in product(arrangements(nodes), list(arrangements(nodes))):
         for running in subsets(nodes):
@@ -55,7 +55,7 @@ def test_recoverable_mirrors_are_those_that_mirror_or_are_down(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_offline_candidate_is_the_first_recoverable_member_that_does_not_run(size):
+def test_offline_candidate_is_the_first_recoverable_member_that_is_down(size):
     nodes = tuple(range(size))
     for recoverable, forgotten in product(list(arrangements(nodes)), nodes):
         for members, running in product(list(subsets(nodes)), list(subsets(nodes))):

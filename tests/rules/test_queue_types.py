@@ -1,4 +1,4 @@
-"""Which releases have a default queue type, and which queues get it."""
+"""Default queue types of virtual hosts: the releases that have them, and the queues that get them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_virtual_hosts_have_default_types_since_3_10_8(release: str, has: bool):
     assert has_default_types(release) is has
 
 
-def test_a_series_stands_for_its_newest_release():
+def test_series_counts_as_its_newest_release():
     assert release_numbers("3.10") > release_numbers("3.10.25") > release_numbers("3.10.8")
     assert release_numbers("latest") is None
 
@@ -30,5 +30,5 @@ def test_a_series_stands_for_its_newest_release():
         (True, False, True, False),
     ],
 )  # fmt: skip
-def test_only_a_durable_queue_that_stays_gets_the_default_type(durable, exclusive, auto_delete, takes: bool):
+def test_only_durable_shared_queues_get_the_default_type(durable, exclusive, auto_delete, takes: bool):
     assert takes_default_type(durable, exclusive, auto_delete) is takes

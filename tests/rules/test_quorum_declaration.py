@@ -1,4 +1,4 @@
-"""What RabbitMQ refuses of a quorum queue's declaration, and what it makes of the rest, in each release."""
+"""Declarations of quorum queues: errors and resulting settings in each release."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def settings(version: str, definition: dict | None = None, size: int = 3, **argu
         ({"durable": False, "exclusive": True, "auto_delete": True}, "auto-delete"),
     ],
 )
-def test_a_quorum_queue_is_durable_and_nobodys(version: str, properties: dict, named: str):
+def test_quorum_queue_must_be_durable_and_not_exclusive(version: str, properties: dict, named: str):
     assert refusal(version, **properties) == f"invalid property '{named}' for queue 'q' in vhost '/'"
 
 
@@ -91,15 +91,15 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("argument", "texts"), REFUSED.items(), ids=str)
-def test_arguments_and_the_words_of_each_release(argument: tuple, texts: tuple):
+def test_invalid_arguments_are_refused_with_the_text_of_each_release(argument: tuple, texts: tuple):
     key, value = argument
     # 4.3 says what 4.0 says.
     expected = tuple(text and text.format(key) for text in (*texts, texts[-1]))
     assert tuple(refusal(version, {key: value}) for version in VERSIONS) == expected
 
 
-def test_what_comes_first():
-    """Values, then what the type does not take (3.8 by its own list, later as sent), then properties."""
+def test_order_in_which_arguments_and_properties_are_checked():
+    """Check values, then unsupported arguments (in 3.8 by its own list, later as sent), then properties."""
     both = {"x-queue-mode": "lazy", "x-max-priority": 5}
     assert "x-max-priority" in refusal("3.8", both)
     assert "x-queue-mode" in refusal("3.10", both)
@@ -111,7 +111,7 @@ def test_what_comes_first():
 
 
 @pytest.mark.parametrize(("version", "without"), [("3.8", ALL_MEMBERS), ("3.10", 5), ("3.13", 5), ("4.0", 5)])
-def test_three_names_for_the_size_of_the_group_and_one_that_counts(version: str, without: int):
+def test_only_quorum_initial_group_size_sets_the_group_size(version: str, without: int):
     assert settings(version, size=5).group_size == without
     assert settings(version, size=5, quorum_initial_group_size=2).group_size == 2
     assert settings(version, size=5, quorum_queue_size=2).group_size == without
@@ -119,7 +119,7 @@ def test_three_names_for_the_size_of_the_group_and_one_that_counts(version: str,
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_numbers_of_policy_and_argument_the_smaller_counts(version: str):
+def test_smaller_limit_of_policy_and_argument_applies(version: str):
     for policy, argument in ((5, 9), (9, 5)):
         given = settings(
             version, {"max-length": policy, "max-length-bytes": policy, "delivery-limit": policy},
@@ -128,26 +128,26 @@ def test_numbers_of_policy_and_argument_the_smaller_counts(version: str):
         assert (given.max_length, given.max_length_bytes, given.delivery_limit) == (5, 5, 5)
 
 
-def test_limits_on_memory_count_in_3_8_alone():
+def test_in_memory_limits_apply_in_3_8_only():
     given = {"max-in-memory-length": 7, "max-in-memory-bytes": 70}
     kept = [settings(version, given, max_in_memory_length=5, max_in_memory_bytes=80) for version in VERSIONS]
     assert [(one.max_in_memory_length, one.max_in_memory_bytes) for one in kept] == [(5, 70), *[(None, None)] * 4]
 
 
-def test_what_3_8_reads_of_a_policy_that_applies_by_mistake():
+def test_3_8_reads_only_max_length_of_a_policy_for_classic_queues():
     given = {"max-length": 5, "overflow": "reject-publish", "message-ttl": 9, "expires": 9, "dead-letter-strategy": "?"}
     old, new = settings("3.8", given), settings("3.10", given)
     assert (old.max_length, old.overflow, old.message_ttl_ms, old.expires_ms) == (5, DROP_HEAD, None, None)
     assert (new.max_length, new.overflow, new.message_ttl_ms, new.expires_ms) == (5, REJECT_PUBLISH, 9, 9)
 
 
-def test_the_policys_overflow_counts_and_expiry_until_4_0():
+def test_policy_overrides_overflow_and_before_4_0_expires():
     for version, expires in (("3.10", 900), ("3.13", 900), ("4.0", 100)):
         one = settings(version, {"overflow": "reject-publish", "expires": 900}, overflow="drop-head", expires=100)
         assert (one.overflow, one.expires_ms) == (REJECT_PUBLISH, expires)
 
 
-def test_reject_publish_dlx_is_taken_and_means_drop_head():
+def test_reject_publish_dlx_is_accepted_and_acts_as_drop_head():
     assert settings("3.10", overflow="reject-publish-dlx").overflow == DROP_HEAD
 
 
@@ -172,7 +172,9 @@ def test_reject_publish_dlx_is_taken_and_means_drop_head():
         ("3.10", 5, 2.5, 2.5),
     ],
 )
-def test_delivery_limit(version: str, policy: int | None, argument: object, expected: float | None):
+def test_delivery_limit_of_policy_and_argument_by_release(
+    version: str, policy: int | None, argument: object, expected: float | None
+):
     definition = {} if policy is None else {"delivery-limit": policy}
     given = {} if argument is None else {"delivery_limit": argument}
     assert settings(version, definition, **given).delivery_limit == expected
@@ -192,19 +194,19 @@ def test_delivery_limit(version: str, policy: int | None, argument: object, expe
         ),
     ],
 )
-def test_dead_letters_at_least_once_take_an_exchange_and_reject_publish(version: str, given: dict, expected: str):
+def test_at_least_once_needs_a_dead_letter_exchange_and_reject_publish(version: str, given: dict, expected: str):
     assert settings(version, **given).dead_letter_strategy == expected
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_dead_letters_of_the_argument_before_the_policys(version: str):
+def test_dead_letter_argument_overrides_the_policy(version: str):
     policy = {"dead-letter-exchange": "theirs", "dead-letter-routing-key": "their key"}
     one = settings(version, policy, dead_letter_exchange="mine")
     assert (one.dead_letter_exchange, one.dead_letter_routing_key) == ("mine", "their key")
     assert settings(version, {"dead-letter-routing-key": "k"}).dead_letter_routing_key is None
 
 
-def test_locators():
+def test_leader_locator_of_policy_and_argument_by_release():
     for name, meant in (("client-local", CLIENT_LOCAL), ("balanced", MIN_MASTERS), ("random", MIN_MASTERS)):
         assert settings("3.10", queue_leader_locator=name).leader_locator == meant
     assert settings("3.8", queue_leader_locator="balanced").leader_locator == CLIENT_LOCAL
@@ -212,7 +214,7 @@ def test_locators():
     assert settings("3.13", {"queue-leader-locator": "balanced"}, queue_leader_locator="client-local").leader_locator
 
 
-def test_what_changes_nothing():
+def test_ignored_arguments_by_release():
     given = {
         "x-queue-type": "quorum", "x-quorum-queue-size": 5, "x-quorum-initial-group-size": 5, "x-max-length": 1,
         "x-max-in-memory-length": 1, "x-queue-leader-locator": "balanced", "x-single-active-consumer": True, "mine": 1,
@@ -222,7 +224,7 @@ def test_what_changes_nothing():
     assert new == ["x-quorum-queue-size", "x-max-in-memory-length", "mine"]
 
 
-def test_declared_again():
+def test_redeclaration_with_inequivalent_arguments_is_refused():
     def difference(version: str, given: dict, current: dict) -> tuple | None:
         return quorum_declaration.inequivalent(given, current, PROFILES[version])
 
@@ -254,7 +256,7 @@ COMPARED_4_3 = f"""{COMPARED_3_10} consumer-disconnected-timeout consumer-timeou
     [("3.8", COMPARED_3_8), ("3.10", COMPARED_3_10), ("3.13", COMPARED_3_10), ("4.0", COMPARED_3_10),
      ("4.3", COMPARED_4_3)],
 )
-def test_what_is_compared_and_what_first(version: str, keys: str):
+def test_order_in_which_redeclared_arguments_are_compared(version: str, keys: str):
     current, found = {f"x-{key}": key for key in sorted(keys.split())} | {"x-mine": 1}, []
     given = dict.fromkeys(current, "other")
     while difference := quorum_declaration.inequivalent(given, current, PROFILES[version]):
@@ -263,7 +265,7 @@ def test_what_is_compared_and_what_first(version: str, keys: str):
     assert found == keys.split()
 
 
-def test_a_group_that_cannot_be_formed():
+def test_error_text_when_the_group_cannot_be_formed():
     old, new = (quorum_declaration.not_formed(NAMED, "a", "b", PROFILES[version]) for version in ("3.8", "3.10"))
     assert old == "Cannot declare a queue 'queue 'q' in vhost '/'' on node 'a': cluster_not_formed"
     assert new == "Cannot declare quorum queue 'q' in vhost '/' on node 'a' with leader on node 'b': cluster_not_formed"

@@ -1,4 +1,4 @@
-"""Quorum queues: majorities, members, leaders, and what they cost, in numbers."""
+"""Quorum queues: majorities, members, leaders, and their cost in disk, memory, log entries and atoms."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ OLD, NEW, NEWEST = QUORUM_PROFILES["3.8"], QUORUM_PROFILES["3.10"], QUORUM_PROFI
 
 
 @pytest.mark.parametrize(("members_count", "failures"), GUIDES_TABLE.items())
-def test_failures_tolerated_as_the_guide_has_them(members_count: int, failures: int):
+def test_tolerated_failures_are_those_of_the_guide(members_count: int, failures: int):
     assert quorum.tolerated_failures(members_count) == failures
     assert members_count - failures >= quorum.majority(members_count) > members_count - failures - 1
 
 
 @given(st.integers(1, 15), st.integers(0, 15))
-def test_critical_is_when_one_more_failure_ends_it(members_count: int, online_count: int):
+def test_queue_is_critical_when_one_more_failure_loses_the_majority(members_count: int, online_count: int):
     online_count = min(online_count, members_count)
     assert quorum.is_critical(online_count, members_count) == (online_count - 1 < quorum.majority(members_count))
 
@@ -31,7 +31,7 @@ def test_critical_is_when_one_more_failure_ends_it(members_count: int, online_co
     ("wanted", "expected"),
     [(quorum.ALL_MEMBERS, [0, 1, 2, 3]), (4, [0, 1, 2, 3]), (7, [0, 1, 2, 3]), (3, [1, 3, 0]), (1, [1])],
 )
-def test_members_of_a_new_queue(wanted: int, expected: list):
+def test_members_are_the_declaring_node_and_the_next_candidates(wanted: int, expected: list):
     assert quorum.members(wanted, 1, (0, 1, 2, 3), (3, 0, 2)) == expected
 
 
@@ -43,11 +43,11 @@ def test_members_of_a_new_queue(wanted: int, expected: list):
         ((0, 1), (5, 0, 1, 0), [0, 3, 2]),
     ],
 )
-def test_running_nodes_with_few_members_come_first(running: tuple, members_count: tuple, expected: list):
+def test_running_nodes_with_the_fewest_members_come_first(running: tuple, members_count: tuple, expected: list):
     assert quorum.others_by_load(1, (0, 1, 2, 3), running, members_count) == expected
 
 
-def test_with_many_queues_chance_decides_among_running_nodes():
+def test_running_nodes_are_shuffled_and_leaders_random_from_1000_queues():
     assert quorum.others_by_chance((3, 0, 4, 2), (0, 2)) == [0, 2, 3, 4]
     assert quorum.leader_strategy(locators.MIN_MASTERS, 999) == locators.MIN_MASTERS
     assert quorum.leader_strategy(locators.MIN_MASTERS, 1000) == locators.RANDOM
@@ -64,11 +64,11 @@ def test_with_many_queues_chance_decides_among_running_nodes():
         ((3,), (0,), [0, 1, 2]),
     ],
 )
-def test_who_may_lead(running: tuple, drained: tuple, expected: list):
+def test_leader_candidates_are_running_members_not_in_maintenance(running: tuple, drained: tuple, expected: list):
     assert quorum.leader_candidates((2, 0, 1), running, drained) == expected
 
 
-def test_a_balanced_leader_is_where_the_fewest_lead():
+def test_balanced_locator_picks_the_node_with_fewest_leaders():
     candidates = quorum.leader_candidates((2, 0, 1), (0, 1, 2), ())
     assert locators.locate(locators.MIN_MASTERS, 2, candidates, (1, 0, 0), 0) == 1
     assert locators.locate(locators.CLIENT_LOCAL, 2, candidates, (1, 0, 0), 0) == 2
@@ -84,13 +84,13 @@ def test_a_balanced_leader_is_where_the_fewest_lead():
         ("4.3", (True, False, False, 4_096, 666_667)),
     ],
 )
-def test_facts_of_each_release(version: str, facts: tuple):
+def test_profile_of_each_release(version: str, facts: tuple):
     known = QUORUM_PROFILES[version]
-    told = (known.places_by_load, known.keeps_bodies, known.requeues_at_tail)
-    assert (*told, known.snapshot_every, known.snapshot_every_at_most) == facts
+    found = (known.places_by_load, known.keeps_bodies, known.requeues_at_tail)
+    assert (*found, known.snapshot_every, known.snapshot_every_at_most) == facts
 
 
-def test_every_member_keeps_every_message():
+def test_disk_bytes_count_each_message_once_per_member():
     assert quorum_costs.disk_bytes(1_000_000, 1024, 3) == 3_072_000_000
     assert quorum_costs.disk_bytes(1_000_000, 1024, 5) == 5_120_000_000
 
@@ -111,12 +111,12 @@ def test_memory_up_to_3_9(max_length: int, max_bytes: int, expected: int):
     assert quorum_costs.memory_bytes(1_000, 100, max_length, max_bytes) == expected
 
 
-def test_messages_without_a_body_reach_no_limit_of_bytes():
+def test_empty_bodies_never_reach_max_in_memory_bytes():
     assert quorum_costs.memory_bytes(1_000, 0, quorum_costs.NO_LIMIT, 0) == 0
     assert quorum_costs.memory_bytes(1_000, 1, quorum_costs.NO_LIMIT, 5) == 5
 
 
-def test_the_longer_the_queue_the_fewer_places_to_cut_at():
+def test_snapshot_interval_grows_with_the_queue_up_to_a_maximum():
     assert quorum_costs.snapshot_interval(10, 2048, 3_200_000) == 2048
     assert quorum_costs.snapshot_interval(100_000, 2048, 3_200_000) == 100_000
     assert quorum_costs.snapshot_interval(10_000_000, 2048, 3_200_000) == 3_200_000
@@ -126,7 +126,7 @@ def test_the_longer_the_queue_the_fewer_places_to_cut_at():
     ("places", "smallest_index", "expected"),
     [((), 1, 0), ((10, 20, 30), 21, 20), ((10, 20, 30), 20, 10), ((10, 20, 30), 5, 0), ((10,), 0, 99)],
 )
-def test_the_oldest_message_holds_the_log(places: tuple, smallest_index: int, expected: int):
+def test_log_is_truncated_below_the_oldest_message(places: tuple, smallest_index: int, expected: int):
     assert quorum_costs.cut_up_to(places, smallest_index, 99) == expected
 
 
@@ -136,12 +136,12 @@ def entries(profile, messages_count: int, rounds: int, at_tail: bool) -> int:
     )
 
 
-def test_sustained_requeues_grow_the_log_without_end_where_messages_keep_their_index():
+def test_requeues_grow_the_log_forever_if_messages_keep_their_index():
     assert not OLD.requeues_at_tail
     assert [entries(OLD, 100, rounds, False) for rounds in (0, 1, 1_000, 1_000_000)] == [100, 101, 1_100, 1_000_100]
 
 
-def test_sustained_requeues_are_cut_off_where_messages_are_written_anew():
+def test_log_is_truncated_if_requeued_messages_are_appended():
     assert NEW.requeues_at_tail and NEWEST.requeues_at_tail
     assert entries(NEW, 100, 1_000, True) == 1_100
     assert entries(NEW, 100, 10_000, True) == 10_100 - 4 * 2048
@@ -150,7 +150,7 @@ def test_sustained_requeues_are_cut_off_where_messages_are_written_anew():
 
 
 def written_one_by_one(messages_count: int, rounds: int, every: int, at_most: int) -> int:
-    """The same with the log's indices one by one: what the queue holds, and where the log may be cut."""
+    """Count the log entries by simulating each index: the queue's messages and the snapshot positions."""
     queue, places, interval, since = deque(), [], every, 0
     for index in range(1, messages_count + rounds + 1):
         if index > messages_count:
@@ -164,40 +164,42 @@ def written_one_by_one(messages_count: int, rounds: int, every: int, at_most: in
 
 
 @given(st.integers(1, 12), st.integers(0, 60), st.integers(1, 9), st.integers(1, 15))
-def test_the_log_entry_by_entry(messages_count: int, rounds: int, every: int, at_most: int):
+def test_entries_after_requeues_agree_with_an_entry_by_entry_simulation(
+    messages_count: int, rounds: int, every: int, at_most: int
+):
     entries = quorum_costs.entries_after_requeues(messages_count, rounds, every, at_most, True)
     assert entries == written_one_by_one(messages_count, rounds, every, at_most)
 
 
-def test_a_message_written_anew_costs_its_size():
+def test_requeue_that_appends_writes_the_message_size():
     assert quorum_costs.requeued_bytes(10, 1024, True) == 10_240
     assert quorum_costs.requeued_bytes(10, 1024, False) == 0
 
 
-def test_a_name_costs_one_atom_however_often_it_is_declared():
+def test_queue_name_uses_one_atom_however_often_it_is_declared():
     assert atoms.atoms_used([("/", f"reply.{number}") for number in range(1_000)] * 2) == 1_000
     assert atoms.atoms_used([("/", "q")] * 1_000) == 1
 
 
-def test_a_name_too_long_costs_one_each_time():
+def test_name_too_long_for_an_atom_uses_one_per_declaration():
     fits, too_long = "q" * (255 - len("%2F_")), "q" * (256 - len("%2F_"))
     assert atoms.atoms_used([("/", fits)] * 3) == 1
     assert atoms.atoms_used([("/", too_long)] * 3) == 3
     assert atoms.atoms_used([("/", "é" * 126)] * 2) == 2
 
 
-def test_two_queues_can_share_a_name():
+def test_two_queues_can_have_the_same_ra_name():
     assert atoms.ra_name("/", "q") == "%2F_q"
     assert atoms.ra_name("a", "b_c") == atoms.ra_name("a_b", "c")
     assert atoms.atoms_used([("a", "b_c"), ("a_b", "c")]) == 1
 
 
-def test_how_long_a_churn_of_names_can_go_on():
+def test_declarations_left_before_the_atom_limit():
     assert atoms.declarations_left(60_000) == 4_940_000
     assert atoms.declarations_left(60_000, limit=1_048_576) == 988_576
     assert atoms.declarations_left(5_000_001) == 0
 
 
 @pytest.mark.parametrize(("match_index", "level"), [(5_000, True), (904, True), (903, False), (0, False)])
-def test_a_member_has_been_sent_all_while_no_more_is_unanswered_than_may_be(match_index: int, level: bool):
+def test_member_counts_as_sent_all_within_the_pipeline_limit(match_index: int, level: bool):
     assert quorum.is_sent_all(5_000, match_index) == level

@@ -1,4 +1,4 @@
-"""What is refused of a declaration as before, once a queue is a quorum queue, by releases and default types."""
+"""Unchanged declarations of a queue that became a quorum queue: errors by release and default queue type."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TYPE = ["x-queue-type"]
         (CLASSIC, "quorum", "4.0", CLASSIC), (TTL, "quorum", "3.13", TTL | QUORUM),
     ],
 )  # fmt: skip
-def test_the_type_that_is_filled_in(sent: dict, default_type: str | None, version: str, filled: dict):
+def test_default_type_is_filled_in_by_release(sent: dict, default_type: str | None, version: str, filled: dict):
     assert filled_in(sent, default_type, PROFILES[version]) == filled
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.13", "4.0", "4.3"])
-def test_in_a_virtual_host_with_the_default_type_quorum_only_another_type_is_refused(version: str):
+def test_default_type_quorum_refuses_only_another_type(version: str):
     profile = PROFILES[version]
     assert differing({}, QUORUM, "quorum", profile) == differing(QUORUM, QUORUM, "quorum", profile) == []
     assert differing(CLASSIC, QUORUM, "quorum", profile) == TYPE
@@ -46,18 +46,18 @@ def test_in_a_virtual_host_with_the_default_type_quorum_only_another_type_is_ref
         (OVERFLOW, "quorum", ["x-overflow"]),
     ],
 )
-def test_relaxed_checks_compare_less_of_what_has_the_classic_type(
+def test_relaxed_checks_skip_arguments_of_a_classic_declaration(
     version: str, sent: dict, default_type: str | None, keys: list
 ):
     assert differing(sent, QUORUM, default_type, PROFILES[version], relaxed=True) == keys
 
 
-def test_relaxed_checks_help_an_application_without_a_type_only_where_classic_is_filled_in():
+def test_relaxed_checks_accept_a_missing_type_only_if_classic_is_filled_in():
     found = {version: differing({}, QUORUM, None, PROFILES[version], relaxed=True) for version in RELAXED_SINCE}
     assert found == {"3.13": TYPE, "4.0": [], "4.3": []}
 
 
-def test_a_classic_queue_in_such_a_virtual_host_has_to_be_declared_with_its_type():
+def test_classic_queue_needs_its_type_if_the_default_is_quorum():
     for version in ("3.10", "3.13", "4.0", "4.3"):
         assert differing({}, {}, "quorum", PROFILES[version]) == TYPE
         assert differing(CLASSIC, {}, "quorum", PROFILES[version]) == []

@@ -1,4 +1,4 @@
-"""Which nodes hold a replica: RabbitMQ's own vectors, and what holds for every input of up to five nodes."""
+"""The nodes that hold a replica: RabbitMQ's own test cases, and properties of every input of up to five nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNNING = (A, B, C, D)
     ("before", "mirrors"),
     [(Record(A, (), ()), [B, C]), (Record(A, (B, C), (B, C)), [B, C]), (Record(A, (D,), (D,)), [B, C])],
 )
-def test_all_as_rabbitmq_tests_it(before, mirrors):
+def test_ha_mode_all_agrees_with_rabbitmqs_tests(before, mirrors):
     assert all_nodes(before.master, (A, B, C)) == [A, *mirrors]
 
 
@@ -39,7 +39,7 @@ def test_all_as_rabbitmq_tests_it(before, mirrors):
         pytest.param((C, B), Record(A, (B,), (B,)), [B, C], id="the synchronised one, not the first listed"),
     ],
 )
-def test_nodes_as_rabbitmq_tests_it(listed, before, after):
+def test_ha_mode_nodes_agrees_with_rabbitmqs_tests(listed, before, after):
     master, *mirrors = listed_nodes(listed, before.master, before.synchronised, RUNNING)
     assert [master, *sorted(mirrors)] == after
 
@@ -55,7 +55,7 @@ def test_nodes_as_rabbitmq_tests_it(listed, before, after):
         (3, Record(A, (C, D), (C, D)), {C, D}, 0),
     ],
 )
-def test_exactly_as_rabbitmq_tests_it(count, before, mirrors, extra):
+def test_ha_mode_exactly_agrees_with_rabbitmqs_tests(count, before, mirrors, extra):
     for shuffled in arrangements(free(before, RUNNING)):
         if len(shuffled) == len(free(before, RUNNING)):
             master, *after = exactly(count, before.master, before.mirrors, shuffled)
@@ -64,7 +64,7 @@ def test_exactly_as_rabbitmq_tests_it(count, before, mirrors, extra):
 
 
 def free(record: Record, available: tuple[int, ...]) -> tuple[int, ...]:
-    """The available nodes without a replica."""
+    """Return the available nodes without a replica."""
     return tuple(node for node in available if node != record.master and node not in record.mirrors)
 
 
@@ -72,12 +72,12 @@ def free(record: Record, available: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def sizes() -> tuple[int, ...]:
-    """The clusters tried: five nodes are half a million records with their available nodes."""
+    """Return the cluster sizes to try. Five nodes give half a million pairs of a record and available nodes."""
     return (*SIZES, 5) if LONG else SIZES
 
 
 @pytest.mark.parametrize("size", sizes())
-def test_all_takes_every_running_node_and_leaves_the_master(size):
+def test_ha_mode_all_picks_every_running_node_and_keeps_the_master(size):
     for record, available in with_available(size):
         wanted = wanted_replicas(ALL, 0, (), *record, available, free(record, available))
         assert wanted[0] == record.master
@@ -85,7 +85,7 @@ def test_all_takes_every_running_node_and_leaves_the_master(size):
 
 
 @pytest.mark.parametrize("size", sizes())
-def test_exactly_keeps_the_oldest_and_only_adds(size):
+def test_ha_mode_exactly_keeps_the_oldest_mirrors_and_adds_others(size):
     for record, available in with_available(size):
         candidates = free(record, available)[::-1]
         for count in range(1, size + 2):
@@ -98,10 +98,10 @@ def test_exactly_keeps_the_oldest_and_only_adds(size):
 
 
 @pytest.mark.parametrize("size", sizes())
-def test_nodes_takes_the_listed_that_run(size):
+def test_ha_mode_nodes_picks_the_listed_running_nodes(size):
     lists = list(arrangements(tuple(range(size))) if size < 5 else subsets_both_ways(tuple(range(size))))
     for record, available in with_available(size):
-        if record.synchronised or record.master in available:  # a record without either has nobody who could ask
+        if record.synchronised or record.master in available:  # a queue without either is never asked
             for listed in lists:
                 check_listed(record, available, listed)
 
@@ -124,13 +124,13 @@ def check_listed(record: Record, available: tuple[int, ...], listed: tuple[int, 
         assert mirrors == [node for node in running if node != master]
 
 
-def test_a_node_listed_twice_counts_once():
+def test_node_listed_twice_counts_once():
     assert without_repeats([C, B, C, C, A, B]) == [C, B, A]
     assert listed_nodes((C, B, C), A, (B,), RUNNING) == [B, C]
     assert listed_nodes((C, C), A, (), RUNNING) == [A, C]
 
 
-def test_the_inputs_are_all_there():
+def test_generated_inputs_are_complete():
     assert len(list(subsets((0, 1, 2)))) == 8
     assert len(list(arrangements((0, 1, 2)))) == 16
     assert len(set(with_available(3))) == len(list(with_available(3))) == 3 * (1 + 2 * 2 + 2 * 5) * 8

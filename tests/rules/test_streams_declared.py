@@ -1,4 +1,4 @@
-"""Streams: what each release refuses of a declaration, and what it takes."""
+"""Declarations of streams: errors and resulting settings in each release."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ NAME = "queue 's' in vhost '/'"
 STREAM = {"x-queue-type": "stream"}
 
 
-def said(version: str, arguments: dict, **properties: bool) -> str | None:
+def error(version: str, arguments: dict, **properties: bool) -> str | None:
     text = refusal(STREAM | arguments, NAME, PROFILES[version], **properties)
     return None if text is None else text.replace(NAME, "Q")
 
 
 @pytest.mark.parametrize("version", STREAM_PROFILES)
-def test_every_release_takes_what_is_a_stream_s(version: str):
-    assert said(version, {}) is None
-    assert said(version, {"x-max-age": "7D", "x-max-length-bytes": 5, "x-stream-max-segment-size-bytes": 9}) is None
-    assert said(version, {"x-initial-cluster-size": 3, "x-queue-leader-locator": "balanced", "x-unheard-of": 1}) is None
+def test_stream_arguments_are_accepted_by_each_release(version: str):
+    assert error(version, {}) is None
+    assert error(version, {"x-max-age": "7D", "x-max-length-bytes": 5, "x-stream-max-segment-size-bytes": 9}) is None
+    placed = {"x-initial-cluster-size": 3, "x-queue-leader-locator": "balanced", "x-unheard-of": 1}
+    assert error(version, placed) is None
 
 
 @pytest.mark.parametrize("version", STREAM_PROFILES)
@@ -30,9 +31,9 @@ def test_every_release_takes_what_is_a_stream_s(version: str):
     ["x-expires", "x-message-ttl", "x-max-length", "x-overflow", "x-max-priority", "x-single-active-consumer",
      "x-delivery-limit", "x-quorum-initial-group-size", "x-dead-letter-exchange", "x-queue-master-locator"],
 )  # fmt: skip
-def test_arguments_of_other_types_are_refused(version: str, key: str):
+def test_arguments_of_other_queue_types_are_refused(version: str, key: str):
     value = "x" if key == "x-dead-letter-exchange" else 5
-    assert said(version, {key: value}) == f"invalid arg '{key}' for Q of queue type rabbit_stream_queue"
+    assert error(version, {key: value}) == f"invalid arg '{key}' for Q of queue type rabbit_stream_queue"
 
 
 @pytest.mark.parametrize(
@@ -47,16 +48,16 @@ def test_arguments_of_other_types_are_refused(version: str, key: str):
     ],
 )
 @pytest.mark.parametrize("version", STREAM_PROFILES)
-def test_values_are_looked_at(version: str, arguments: dict, text: str):
-    assert said(version, arguments) == text
+def test_invalid_values_are_refused(version: str, arguments: dict, text: str):
+    assert error(version, arguments) == text
 
 
-def test_the_properties_come_before_the_sizes():
+def test_properties_are_checked_before_sizes():
     too_much = {"x-stream-max-segment-size-bytes": 2**40}
     wrong = {"auto_delete": "auto-delete", "exclusive": "exclusive-owner"}
     for field, name in wrong.items():
-        assert said("4.0", too_much, **{field: True}) == f"invalid property '{name}' for Q"
-    assert said("4.0", too_much, durable=False) == "invalid property 'non-durable' for Q"
+        assert error("4.0", too_much, **{field: True}) == f"invalid property '{name}' for Q"
+    assert error("4.0", too_much, durable=False) == "invalid property 'non-durable' for Q"
 
 
 @pytest.mark.parametrize(
@@ -64,19 +65,19 @@ def test_the_properties_come_before_the_sizes():
     [("3.10", None), ("3.13", "Invalid value for  x-stream-filter-size-bytes"),
      ("4.0", "Invalid value for  x-stream-filter-size-bytes"), ("4.3", "Invalid value for x-stream-filter-size-bytes")],
 )  # fmt: skip
-def test_the_size_of_a_filter_is_looked_at_from_3_13_on(version: str, text: str | None):
-    assert [said(version, {"x-stream-filter-size-bytes": size}) for size in (15, 16, 255, 256)] == [
+def test_filter_size_is_checked_since_3_13(version: str, text: str | None):
+    assert [error(version, {"x-stream-filter-size-bytes": size}) for size in (15, 16, 255, 256)] == [
         text, None, None, text,
     ]  # fmt: skip
 
 
-def test_a_policy_counts_before_an_argument():
+def test_policy_overrides_the_argument():
     assert settings({}, {}).group_size == ALL_MEMBERS
     assert settings({}, {"x-initial-cluster-size": 2}).group_size == 2
     assert settings({"initial-cluster-size": 5}, {"x-initial-cluster-size": 2}).group_size == 5
 
 
-def test_what_differs_when_it_is_declared_again():
+def test_redeclaration_with_inequivalent_arguments_is_refused():
     had = STREAM | {"x-max-age": "7D"}
     assert inequivalent(had, had, PROFILES["4.0"]) is None
     assert inequivalent(STREAM | {"x-max-age": "8D"}, had, PROFILES["3.10"]) == ("x-max-age", "'8D'", "'7D'")
@@ -91,7 +92,7 @@ def test_what_differs_when_it_is_declared_again():
     assert inequivalent({}, STREAM, PROFILES["4.0"]) == ("x-queue-type", "'classic'", "'stream'")
 
 
-def test_which_arguments_change_nothing():
+def test_ignored_and_unsimulated_arguments():
     given = STREAM | {"x-max-age": "7D", "x-unheard-of": 1, "x-initial-cluster-size": 3}
     assert ignored_arguments(given, PROFILES["3.10"]) == ["x-unheard-of"]
     assert left_out(given, PROFILES["3.10"]) == ["x-max-age"]
@@ -101,7 +102,7 @@ def test_which_arguments_change_nothing():
     ("age", "same"),
     [("1m", "60s"), ("1h", "60m"), ("1D", "24h"), ("1M", "30D"), ("1Y", "365D"), ("2s", "02s")],
 )
-def test_4_3_compares_ages_whatever_their_unit(age, same):
+def test_4_3_compares_max_age_in_any_unit(age, same):
     more = {"x-max-length-bytes": 1}
     assert inequivalent(STREAM | {"x-max-age": same}, STREAM | {"x-max-age": age}, PROFILES["4.3"]) is None
     assert inequivalent(STREAM | {"x-max-age": age}, STREAM | {"x-max-age": same} | more, PROFILES["4.3"]) is not None

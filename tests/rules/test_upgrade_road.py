@@ -1,4 +1,4 @@
-"""The road of upgrades: which release leads to which, in how few steps, and what comes with each."""
+"""The upgrade path: the fewest steps between two releases, and the changes of each step."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from hawb.rules.upgrade_road import NoRoad, leg, road, rules_of, series_of
         ("4.3", "4.3", "4.3"),
     ],
 )
-def test_the_road_has_as_few_steps_as_there_can_be(start: str, goal: str, stops: str):
+def test_path_has_the_fewest_steps(start: str, goal: str, stops: str):
     legs = road(start, goal)
     assert [start, *(each.newer.series for each in legs)] == stops.split()
     assert all(each.older.series in each.newer.since for each in legs)
 
 
-def test_a_road_can_stop_where_it_is_told_to():
+def test_path_stops_at_the_given_releases():
     legs = road("3.13", "4.3", ["4.0", "4.1", "4.2"])
     assert [each.name for each in legs] == ["3.13 -> 4.0", "4.0 -> 4.1", "4.1 -> 4.2", "4.2 -> 4.3"]
 
 
 @pytest.mark.parametrize(
-    ("start", "goal", "via", "told"),
+    ("start", "goal", "via", "text"),
     [
         ("3.8", "4.3", [], "3.8 -> 4.3: no upgrade leads there in one step, to 4.3 only from 4.2"),
         ("3.8", "4.3", [], "3.8 -> 3.9 -> 3.10 -> 3.11 -> 3.12 -> 3.13 -> 4.2 -> 4.3"),
@@ -45,13 +45,13 @@ def test_a_road_can_stop_where_it_is_told_to():
         ("3.7", "4.3", None, "release '3.7': not one of"),
     ],
 )
-def test_a_road_that_does_not_exist_is_refused_with_the_one_that_does(start: str, goal: str, via, told: str):
+def test_unsupported_path_is_refused_with_a_supported_one(start: str, goal: str, via, text: str):
     with pytest.raises(NoRoad) as refused:
         road(start, goal, via)
-    assert told in str(refused.value)
+    assert text in str(refused.value)
 
 
-def test_a_step_takes_what_lies_between_with_it():
+def test_step_includes_the_changes_of_skipped_releases():
     both = leg("3.13", "4.2")
     assert [release.series for release in both.between] == ["4.0", "4.1"]
     assert "message_containers" in both.flags and "khepri_db" not in both.flags
@@ -63,14 +63,14 @@ def test_a_step_takes_what_lies_between_with_it():
     assert leg("3.11", "3.12").least == "3.11.18" and last.least is None
 
 
-def test_quorum_queues_wait_for_all_members_only_where_their_rules_change():
-    told = {older: leg(older, newer).mixed[0].what for older, newer in pairwise(RELEASES)}
-    assert "once a member on a new node leads it" in told["3.13"]
-    assert "until the nodes of all its members are upgraded" in told["4.2"]
-    assert not any("quorum queue goes by" in told[older] for older in ("3.8", "3.11", "3.12", "4.1"))
+def test_quorum_queues_wait_for_all_members_only_if_the_machine_version_changes():
+    text = {older: leg(older, newer).mixed[0].what for older, newer in pairwise(RELEASES)}
+    assert "once a member on a new node leads it" in text["3.13"]
+    assert "until the nodes of all its members are upgraded" in text["4.2"]
+    assert not any("quorum queue goes by" in text[older] for older in ("3.8", "3.11", "3.12", "4.1"))
 
 
-def test_a_flag_is_asked_for_once_and_after_a_release_has_brought_it():
+def test_feature_flag_is_required_once_after_the_release_that_adds_it():
     known: set[str] = set()
     for release in RELEASES.values():
         asked = {*release.flags, *release.flags_of_plugins}
@@ -78,14 +78,14 @@ def test_a_flag_is_asked_for_once_and_after_a_release_has_brought_it():
         known = (known - asked) | {*release.brings}
 
 
-def test_every_release_and_every_fact_has_its_source():
+def test_each_release_and_each_fact_has_a_source():
     for release in RELEASES.values():
         assert release.source or release.series == "3.8"
         assert bool(release.flags) is bool(release.without)
         assert all(fact.source for fact in (*release.removed, *release.mixed))
 
 
-def test_rules_are_never_those_of_a_newer_release():
+def test_release_uses_the_rules_of_its_own_or_an_older_profile():
     assert [rules_of(series) for series in RELEASES] == [
         "3.8", "3.8", "3.10", "3.10", "3.10", "3.13", "4.0", "4.0", "4.0", "4.3",
     ]  # fmt: skip
@@ -93,5 +93,5 @@ def test_rules_are_never_those_of_a_newer_release():
 
 
 @pytest.mark.parametrize(("release", "series"), [("3.13.7", "3.13"), ("4.3", "4.3"), ("3.7.28", None), ("x", None)])
-def test_the_series_of_a_release(release: str, series: str | None):
+def test_series_of_a_release(release: str, series: str | None):
     assert series_of(release) == series

@@ -1,4 +1,4 @@
-"""Every scenario has its place on the site, where its README has it."""
+"""The catalogue of scenarios: groups and sources as in the README."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_every_scenario_is_in_a_group_with_its_source():
     assert first.source == "#start-stop, #promoting-unsynchronised-mirrors"
 
 
-def test_what_a_readme_does_not_name_comes_last(tmp_path):
+def test_files_missing_from_the_readme_come_last(tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.yaml").touch()
     (tmp_path / "README.md").write_text("## First\n\n| file | | |\n|---|---|---|\n| [b](b.yaml) | B | `b:b` |\n")

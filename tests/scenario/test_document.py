@@ -1,4 +1,4 @@
-"""The structs of a scenario file: the step table with its defaults, and what no type can say."""
+"""The structs of a scenario file: fields, defaults and checks that types cannot express."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ FIELDS = {
 
 
 def described(struct: type) -> str:
-    """The fields of a struct as `FIELDS` writes them."""
+    """Return the fields of a struct as `FIELDS` writes them."""
     words = []
     for field in msgspec.structs.fields(struct):
         made = field.default_factory is not msgspec.NODEFAULT
@@ -132,17 +132,17 @@ def test_defaults_of_the_cluster_and_its_timing():
     )
 
 
-def test_a_step_knows_its_verb_as_files_write_it():
+def test_step_has_the_name_of_its_verb():
     assert Step(Kill(("a",)), at=3).name == "kill"
     assert {Step(verb).name for verb in (Join("a"), Cut((("a", "b"),)))} == {"join", "cut"}
 
 
-def test_known_nodes_are_those_of_the_cluster_then_the_joining_ones():
+def test_known_nodes_are_the_cluster_then_joining_nodes():
     steps = (Step(Join("d")), Step(Join("a")), Step(Join("c")), Step(Join("d")))
     assert Scenario(scenario="t", cluster=Cluster(("b", "a")), steps=steps).known_nodes == ("b", "a", "d", "c")
 
 
-def test_messages_go_to_the_queue_or_to_each_of_the_queues():
+def test_publish_targets_are_queue_or_queues():
     assert Publish(queue="q", count=1).targets == ("q",)
     assert Publish(queues=("q", "r"), count=1).targets == ("q", "r")
 
@@ -157,7 +157,7 @@ def test_messages_go_to_the_queue_or_to_each_of_the_queues():
         ("a:b", "/", "a:b"),
     ],
 )
-def test_a_queue_is_written_with_its_virtual_host_unless_that_is_the_default(written, vhost, name):
+def test_queue_name_has_its_virtual_host_unless_default(written, vhost, name):
     assert split_queue(written) == (vhost, name)
     assert join_queue(vhost, name) == written
 
@@ -200,11 +200,11 @@ TWO = (PolicyEntry("ha", "", {}), PolicyEntry("ha", "", {}))
         ),
     ],
 )
-def test_what_cannot_go_together_is_refused(build, message):
+def test_contradictory_fields_are_refused(build, message):
     with pytest.raises(ValueError, match=message):
         build()
 
 
-def test_policies_of_one_name_may_stand_in_several_virtual_hosts():
+def test_policy_names_are_unique_per_virtual_host():
     policies = (PolicyEntry("ha", "", {}), PolicyEntry("ha", "", {}, vhost="dev"))
     assert Scenario(scenario="t", cluster=Cluster(("a",)), policies=policies).policies == policies

@@ -14,20 +14,20 @@ from hawb.scenario.verbs import ClearPolicy, Heal, Kill, Partition, Publish, Set
 
 
 def written(*verbs) -> str:
-    """The lines of the steps in a dumped scenario."""
+    """Return the lines of the steps in a dumped scenario."""
     scenario = Scenario(scenario="t", cluster=Cluster(("a", "b")), steps=tuple(Step(verb) for verb in verbs))
     return dump(scenario).partition("steps:\n")[2]
 
 
 @given(scenarios)
-def test_every_scenario_survives_writing_and_loading(scenario):
+def test_scenario_round_trips_through_yaml(scenario):
     loaded = load(dump(scenario))
     assert loaded == scenario
     assert list(loaded.cluster.down) == list(scenario.cluster.down)
 
 
 @given(steps)
-def test_every_step_survives_as_plain_values(step):
+def test_step_round_trips_through_plain_values(step):
     assert read_step(plain(step), ("a", "rabbit@b", "on", "3.10", "é: #")) == step
 
 
@@ -49,7 +49,7 @@ def test_every_step_survives_as_plain_values(step):
         ),
     ],
 )
-def test_a_step_is_one_line_in_its_short_form(verb, line):
+def test_step_is_written_in_its_short_form_on_one_line(verb, line):
     assert written(verb) == line
 
 
@@ -58,14 +58,14 @@ def test_defaults_are_left_out_and_a_version_is_quoted():
     assert dump(scenario) == "scenario: t\ncluster:\n  nodes: [a, 'no']\n  version: '3.10'\n"
 
 
-def test_what_occurs_twice_is_written_twice():
+def test_repeated_values_are_written_without_anchors():
     verb = SetPolicy("ha", "", {"ha-mode": "all"})
     assert "&" not in written(verb, verb)
 
 
 @given(scenarios)
-def test_other_readers_of_yaml_read_the_same_values(scenario):
-    """A file means the same to other tools: nothing rests on this loader's own reading of dates or `1:30`."""
+def test_other_yaml_readers_read_the_same_values(scenario):
+    """The file does not depend on how this loader reads dates or `1:30`."""
     assert yaml.safe_load(dump(scenario)) == plain(scenario)
 
 
@@ -73,7 +73,7 @@ def test_other_readers_of_yaml_read_the_same_values(scenario):
     "q\u2028\u2029\u202e\u2066\u200f\x85", "\x1b[31m\x7f\x07", "tab\tbell", "a\nb\u202e", "\U000e0001 far", "\ufeffq",
     "é 中 ✕",
 ])  # fmt: skip
-def test_what_does_not_print_is_escaped_and_loads_back(name: str):
+def test_unprintable_names_are_escaped_and_load_back(name: str):
     asked = {"scenario": name, "cluster": {"nodes": [name, "b"]}, "steps": [{"declare": {"queue": name, "node": name}}],
              "expect": {"queues": {name: {"messages": 0}}}}  # fmt: skip
     scenario = read_scenario(asked)

@@ -1,4 +1,4 @@
-"""An outcome compared with what a scenario expects of it."""
+"""Comparison of an outcome with the expectations of a scenario."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OUTCOME = outcome(Run.of(load(STORY)))
 
 
 def differences(expected: str) -> list[tuple[str, object, object]]:
-    """What differs from the story's outcome."""
+    """Return the differences from the story's outcome."""
     return list(compare(yaml.safe_load(expected), OUTCOME))
 
 
@@ -46,7 +46,7 @@ def differences(expected: str) -> list[tuple[str, object, object]]:
         "errors: [{step: 4}]",
     ],
 )
-def test_what_is_as_expected(expected):
+def test_matching_expectation_has_no_difference(expected):
     if expected.startswith("time_s"):
         expected = f"time_s: {OUTCOME['time_s']}"
     assert differences(expected) == []
@@ -66,17 +66,17 @@ def test_what_is_as_expected(expected):
         ("queues: {q1: {master: b, messages: 4}}", {"queues.q1.master": ("b", "a"), "queues.q1.messages": (4, 3)}),
     ],
 )
-def test_what_differs_stands_with_its_place(expected, places):
+def test_difference_names_its_place_and_both_values(expected, places):
     assert {place: (wanted, got) for place, wanted, got in differences(expected)} == places
 
 
-def test_a_queue_that_must_not_exist():
+def test_null_expects_that_a_queue_does_not_exist():
     ((place, wanted, got),) = differences("queues: {q1: null}")
     assert (place, wanted) == ("queues.q1", None)
     assert got == OUTCOME["queues"]["q1"]
 
 
-def test_a_queue_that_is_missing():
+def test_missing_queue_is_a_difference():
     run = Run.of(load(STORY))
     (difference,) = check(run, {"queues": {"gone": {"messages": 0}}})
     assert str(difference) == "at the end: queues.gone: expected {'messages': 0}, got nothing"
@@ -95,7 +95,7 @@ def test_a_queue_that_is_missing():
         ("errors: [{step: 3}, {step: 4}]", 2),
     ],
 )
-def test_exactly_the_refused_steps_are_expected(expected, count):
+def test_errors_must_match_the_refused_steps_exactly(expected, count):
     assert len(differences(expected)) == count
 
 
@@ -115,14 +115,14 @@ steps:
 """
 
 
-def test_an_expect_step_sees_the_cluster_as_it_is_then():
+def test_expect_step_compares_the_outcome_at_that_step():
     scenario = load(EXPECTING)
     (only,) = check(Run.of(scenario), scenario.expect)
     assert (only.step, only.place, only.expected, only.got) == (5, "queues.q.master", "a", "b")
     assert str(only) == "steps[5] (the 6th step): queues.q.master: expected 'a', got 'b'"
 
 
-def test_both_the_steps_and_the_end_are_compared():
+def test_expect_steps_and_the_final_expect_are_compared():
     run = Run.of(load(EXPECTING))
     found = check(run, {"queues": {"q": {"master": "a"}}})
     assert [difference.step for difference in found] == [5, None]

@@ -1,4 +1,4 @@
-"""What an `expect` can be written with is what an outcome has."""
+"""`expect` accepts every key of an outcome."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ steps:
 """
 
 
-def test_the_whole_of_an_outcome_may_be_expected():
+def test_whole_outcome_can_be_expected():
     found = outcome(Run.of(load(SCENARIO)))
     assert all(found[part] for part in ("losses", "errors", "consumers", "deleted", "ledger", "availability"))
     assert expected_as(found) == found
 
 
-def test_a_member_that_is_not_there_any_more_may_be_expected_without_a_term():
+def test_former_member_can_be_expected_without_a_term():
     found = outcome(Run.of(load(ROOT / "data" / "scenarios" / "quorum-two-members-one-lost.yaml")))
     assert found["queues"]["leaderless"]["replicas"]["b"]["term"] is None
     assert expected_as(found) == found
 
 
 def expected_as(found: dict) -> object:
-    """An outcome as a scenario that expects it has it."""
+    """Return an outcome as it is read from a scenario's `expect`."""
     values = {"scenario": "t", "cluster": {"nodes": ["a", "b", "c"]}, "expect": found}
     return read_scenario(values).expect

@@ -1,4 +1,4 @@
-"""Streams give their bytes once, and every reader of a command gets all of them."""
+"""Streams as inputs: read once, with all bytes for each reader of a command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BYTES = bytes(range(256)) * 1000
 
 
 def written_to(path: Path, content: bytes = BYTES) -> threading.Thread:
-    """A writer of a FIFO."""
+    """Start a thread that writes to a FIFO."""
     thread = threading.Thread(target=path.write_bytes, args=(content,))
     thread.start()
     return thread
@@ -27,12 +27,12 @@ def written_to(path: Path, content: bytes = BYTES) -> threading.Thread:
 
 @pytest.fixture
 def fifo(tmp_path: Path) -> Path:
-    """A FIFO without a writer."""
+    """Create a FIFO without a writer."""
     os.mkfifo(tmp_path / "fifo")
     return tmp_path / "fifo"
 
 
-def test_a_fifo_is_read_once_and_whole(fifo: Path):
+def test_fifo_is_read_once_and_whole(fifo: Path):
     with read_once():
         writer = written_to(fifo)
         with opened(fifo) as one, opened(fifo) as another:
@@ -41,7 +41,7 @@ def test_a_fifo_is_read_once_and_whole(fifo: Path):
         writer.join()
 
 
-def test_a_pipe_is_the_same_under_each_of_its_names():
+def test_pipe_is_recognised_under_each_name():
     reading, writing = os.pipe()
     writer = threading.Thread(target=lambda: (os.write(writing, b"x" * 10), os.close(writing)))
     writer.start()
@@ -51,7 +51,7 @@ def test_a_pipe_is_the_same_under_each_of_its_names():
     os.close(reading)
 
 
-def test_a_command_reads_anew_what_another_has_read(fifo: Path):
+def test_each_command_reads_the_stream_anew(fifo: Path):
     found = []
     for given in (b"one", b"two"):
         with read_once():
@@ -61,7 +61,7 @@ def test_a_command_reads_anew_what_another_has_read(fifo: Path):
     assert found == [b"one", b"two"]
 
 
-def test_standard_input_has_a_name_while_a_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_standard_input_has_a_name_during_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BYTES)))
     monkeypatch.chdir(tmp_path)
     with read_once():
@@ -71,7 +71,7 @@ def test_standard_input_has_a_name_while_a_command_runs(tmp_path: Path, monkeypa
     assert content(Path("-")) == b"a file"
 
 
-def test_a_regular_file_is_opened_as_it_stands(tmp_path: Path):
+def test_regular_file_is_opened_directly(tmp_path: Path):
     file = tmp_path / "file"
     file.write_bytes(b"one")
     with read_once():
@@ -80,7 +80,7 @@ def test_a_regular_file_is_opened_as_it_stands(tmp_path: Path):
         assert content(file) == b"two"
 
 
-def test_a_stream_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch):
+def test_endless_stream_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(inputs, "MOST_STREAMED", 2**20)
     with read_once(), pytest.raises(OSError, match=r"more than 1 MiB.*write them to a file") as error:
         content(Path("/dev/zero"))
@@ -88,18 +88,18 @@ def test_a_stream_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch):
 
 
 def is_not_there(file: Path) -> None:
-    """Nothing of that name."""
+    """Create nothing."""
 
 
 @pytest.mark.parametrize("made", [is_not_there, Path.mkdir])
-def test_what_is_no_input_is_no_stream(tmp_path: Path, made: Callable[[Path], None]):
+def test_missing_file_and_folder_are_not_streams(tmp_path: Path, made: Callable[[Path], None]):
     made(tmp_path / "input")
     assert not is_stream(tmp_path / "input")
     with pytest.raises(OSError, match="input"):
         opened(tmp_path / "input")
 
 
-def test_other_processes_get_streams_as_files(fifo: Path, tmp_path: Path):
+def test_other_processes_get_streams_as_files_on_disk(fifo: Path, tmp_path: Path):
     (tmp_path / "file").write_bytes(b"a file")
     writer = written_to(fifo)
     with read_once():

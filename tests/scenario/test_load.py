@@ -1,4 +1,4 @@
-"""Loading a scenario: what is accepted, and that everything else is refused with its place."""
+"""Loading a scenario: accepted forms, and refusals with their place."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ racy: {fields: [queues.ha.orders.mirrors, steps.0.nodes], reason: who joins firs
 """
 
 
-def test_a_whole_file(each_parser):
+def test_complete_file_is_loaded(each_parser):
     assert load(WHOLE) == Scenario(
         scenario="A mirror that is not synchronised takes over",
         seed=1,
@@ -117,11 +117,11 @@ def test_a_whole_file(each_parser):
         ("publish: {queue: !!str 3.10, count: 1}", Publish(queue="3.10", count=1)),
     ],
 )
-def test_forms_of_a_step(each_parser, written, verb):
+def test_short_and_long_forms_of_steps_are_equal(each_parser, written, verb):
     assert load(f"{HEAD}steps:\n- {written}\n").steps == (Step(verb),)
 
 
-def test_a_join_makes_its_node_known_to_the_whole_file():
+def test_joining_node_is_known_in_the_whole_file():
     steps = load(f"{HEAD}steps: [expect: {{nodes: {{d: down}}}}, join: d, start: d]").steps
     assert steps[1:] == (Step(Join("d")), Step(Start(("d",))))
     assert refused(f"{HEAD}steps: [start: d]").step == 0
@@ -196,7 +196,7 @@ def test_a_join_makes_its_node_known_to_the_whole_file():
         ("comment: x", None, "comment", "comment", ["unknown key"]),
     ],
 )
-def test_what_is_refused_and_where(each_parser, tail, step, field, given, says):
+def test_invalid_file_is_refused_with_its_place(each_parser, tail, step, field, given, says):
     found = refused(HEAD + tail, "drill.yaml")
     assert (found.file, found.step, found.field) == ("drill.yaml", step, field)
     assert given is None or found.given == given
@@ -229,7 +229,7 @@ def test_what_is_refused_and_where(each_parser, tail, step, field, given, says):
         ("{nodes: [a], quorum_cluster_size: 0}", "cluster.quorum_cluster_size", ["from 1"]),
     ],
 )
-def test_a_faulty_cluster(each_parser, cluster, field, says):
+def test_invalid_cluster_is_refused_with_its_place(each_parser, cluster, field, says):
     found = refused(f"scenario: t\ncluster: {cluster}\n")
     assert found.field == field
     assert found.line == 2
@@ -237,12 +237,12 @@ def test_a_faulty_cluster(each_parser, cluster, field, says):
         assert part in str(found)
 
 
-def test_a_joining_node_cannot_be_down_at_the_start_as_well():
+def test_joining_node_cannot_be_down_initially():
     found = refused("scenario: t\ncluster: {nodes: [a], down: {d: stopped}}\nsteps: [join: d]")
     assert "'d' is not a node of the cluster" in str(found)
 
 
-def test_a_refusal_names_line_step_field_given_and_accepted():
+def test_refusal_names_line_step_field_given_and_accepted():
     found = refused(f"{HEAD}steps:\n- stop: b\n\n- publish:\n    queue: q\n    count: many\n", "drill.yaml")
     assert str(found) == (
         "drill.yaml, line 8: steps[1] (the 2nd step): publish.count: not accepted\n"
@@ -251,7 +251,7 @@ def test_a_refusal_names_line_step_field_given_and_accepted():
     )
 
 
-def test_a_path_is_a_file_and_its_name_stands_in_messages(tmp_path):
+def test_path_is_loaded_and_named_in_messages(tmp_path):
     path = tmp_path / "drill.yaml"
     path.write_text(HEAD + "steps: [kill: d]")
     assert str(refused(path)).startswith(f"{path}, line 3: steps[0] (the 1st step): kill: ")
@@ -259,13 +259,13 @@ def test_a_path_is_a_file_and_its_name_stands_in_messages(tmp_path):
     assert load(path) == load(HEAD)
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_unreadable_files_are_refused(tmp_path):
     assert "cannot be read: No such file" in str(refused(tmp_path / "missing.yaml"))
     assert "cannot be read" in str(refused(tmp_path))
     assert "cannot be read" in str(refused(Path("\0")))
 
 
-def test_plain_values_go_the_same_way_as_files():
+def test_plain_values_are_checked_like_files():
     assert read_scenario({"scenario": "t", "cluster": {"nodes": ["a"]}, "steps": [{"kill": "a"}]}).steps == (
         Step(Kill(("a",))),
     )
@@ -278,6 +278,6 @@ def test_plain_values_go_the_same_way_as_files():
 @pytest.mark.parametrize(
     "value", [float("nan"), 2**63, "\ud800", b"x", {1: 2}, object()], ids=lambda value: type(value).__name__
 )
-def test_plain_values_that_no_file_can_hold(value):
+def test_plain_values_that_a_file_cannot_hold_are_refused(value):
     with pytest.raises(ScenarioRefused):
         read_step({"declare": {"queue": "q", "arguments": {"x": value}}}, ("a",))

@@ -1,4 +1,4 @@
-"""Loading files that are nasty, odd or cut to pieces: each loads or is refused with its place, whatever it holds."""
+"""Loading hostile, odd and truncated files: each loads or is refused with its place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hawb.scenario.verbs import Wait
 
 
 def laughs(levels: int) -> str:
-    """A list of lists of lists by aliases, ten times as long with each level."""
+    """Return nested lists by aliases, ten times as long with each level ("billion laughs")."""
     lines = ["l0: &l0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"l{level}: &l{level} [{', '.join([f'*l{level - 1}'] * 10)}]" for level in range(1, levels)]
     return "\n".join(lines)
@@ -71,24 +71,24 @@ NASTY = {
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_nasty_files(each_parser, name):
+def test_hostile_files_are_refused(each_parser, name):
     source, says = NASTY[name]
     assert says in str(refused(source))
 
 
-def test_no_message_is_long_though_the_file_is():
+def test_message_about_a_long_value_is_short():
     name = "n" * 100_000
     for tail in (f"seed: {name}", f"{name}: 1", f"steps: [kill: {name}]", f"steps: [partition: [[{name}], [{name}]]]"):
         assert len(str(refused(f"{HEAD}{tail}"))) < 400
     assert len(str(refused(f"scenario: t\ncluster: {{nodes: [{name}, {name}]}}"))) < 400
 
 
-def test_an_impossible_number_in_json_has_its_place():
+def test_impossible_number_in_json_is_refused_with_its_place():
     found = refused('{"scenario": "t", "cluster": {"nodes": ["a"]}, "steps": [{"wait": 1},\n{"wait": NaN}]}')
     assert (found.line, found.step, found.field) == (2, 1, "wait")
 
 
-def test_a_parsing_error_has_line_and_column():
+def test_parsing_error_has_line_and_column():
     found = refused("scenario: t\ncluster: [a, b: c: d]\n", "drill.yaml")
     assert str(found).startswith("drill.yaml, line 2: not YAML at column ")
 
@@ -106,16 +106,16 @@ def test_json_numbers_and_escapes_are_read_as_json():
     assert loaded.steps == (Step(Wait(1000.0)),)
 
 
-def test_a_flow_map_that_is_no_json_is_yaml():
+def test_flow_map_that_is_not_json_is_read_as_yaml():
     assert load("{scenario: t, cluster: {nodes: [a]}}").scenario == "t"
 
 
-def test_a_byte_order_mark_is_passed_over():
+def test_byte_order_mark_is_ignored():
     assert load(b"\xef\xbb\xbf" + HEAD.encode()) == load("\ufeff" + HEAD) == load(HEAD)
 
 
 def only_refuses(source) -> None:
-    """Loads or is refused, with a message that can be printed."""
+    """Load a source. Require that a refusal has a printable message."""
     try:
         load(source)
     except ScenarioRefused as found:
@@ -125,7 +125,7 @@ def only_refuses(source) -> None:
 
 
 @given(st.data())
-def test_no_mutated_text_raises_anything_else(data):
+def test_mutated_text_loads_or_is_refused(data):
     content = dump(data.draw(scenarios)).encode()
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(content)))
@@ -138,7 +138,7 @@ def test_no_mutated_text_raises_anything_else(data):
 
 
 def replace_one(data: st.DataObject, value):
-    """The value with one of its parts, chosen by hypothesis, replaced by any other value."""
+    """Return the value with one part, chosen by hypothesis, replaced by any other value."""
     if isinstance(value, dict | list) and value and data.draw(st.integers(0, 4)):
         copy = dict(value) if isinstance(value, dict) else list(value)
         key = data.draw(st.sampled_from(list(value) if isinstance(value, dict) else range(len(value))))
@@ -148,7 +148,7 @@ def replace_one(data: st.DataObject, value):
 
 
 @given(st.data())
-def test_no_mutated_value_raises_anything_else(data):
+def test_mutated_value_loads_or_is_refused(data):
     broken = replace_one(data, plain(data.draw(scenarios)))
     only_refuses(yaml.safe_dump(broken))
     if isinstance(broken, dict):
@@ -156,5 +156,5 @@ def test_no_mutated_value_raises_anything_else(data):
 
 
 @given(st.text() | st.binary())
-def test_no_text_raises_anything_else(source):
+def test_any_text_loads_or_is_refused(source):
     only_refuses(source)

@@ -1,4 +1,4 @@
-"""A run: what steps begin when, and that one can go back, aside and on."""
+"""A run: when steps begin, undo, copies and continuation."""
 
 from __future__ import annotations
 
@@ -29,47 +29,47 @@ steps:
 
 
 def run_of(*steps: str) -> Run:
-    """The run of steps written as in a file."""
+    """Return the run of steps written as in a file."""
     return Run.of(load(HEAD + "".join(f"  - {step}\n" for step in steps)))
 
 
 def times(run: Run, event: str) -> list[float]:
-    """When something happened."""
-    return [told["t"] for told in outcome(run)["events"] if told["event"] == event]
+    """Return the times of the events of this type."""
+    return [comparable["t"] for comparable in outcome(run)["events"] if comparable["event"] == event]
 
 
 # When a step begins
 
 
-def test_a_step_without_a_time_begins_when_the_step_before_has_settled():
+def test_step_without_a_time_begins_when_the_cluster_has_settled():
     run = run_of("stop: a", "kill: b")
     (stopped,), (killed,) = times(run, "node_stopped"), times(run, "node_killed")
     assert stopped == killed == 1.0
 
 
-def test_a_step_with_a_time_begins_then_whatever_is_in_flight():
+def test_step_with_a_time_begins_then_even_if_the_cluster_has_not_settled():
     run = run_of("stop: a", "{kill: b, at: 0.25}")
     assert times(run, "node_killed") == [0.25]
     assert times(run, "node_stopped") == [1.0]
 
 
-def test_a_time_that_is_past_means_at_once():
+def test_past_time_means_at_once():
     run = run_of("wait: 7", "{kill: a, at: 3}", "{kill: b, at: 2}")
     assert times(run, "node_killed") == [7.0, 7.0]
 
 
-def test_a_time_to_come_is_waited_for():
+def test_future_time_is_waited_for():
     run = run_of("{kill: a, at: 3}", "kill: b")
     assert times(run, "node_killed") == [3.0, 3.0005]
 
 
-def test_a_wait_passes_time_and_a_wait_within_a_shutdown_too():
+def test_wait_passes_time_also_during_a_shutdown():
     assert outcome(run_of("wait: 2.5", "wait: 0.25"))["time_s"] == 2.75
     run = run_of("stop: a", "{wait: 0.2, at: 0.3}", "{kill: b, at: 0.5}")
     assert times(run, "node_killed") == [0.5]
 
 
-def test_a_wait_lets_timers_run_out():
+def test_wait_lets_timers_expire():
     waits = ("kill: a", "kill: [b, c]", "start: b")
     assert outcome(run_of(*waits))["nodes"]["b"] == "waiting"
     assert outcome(run_of(*waits, "wait: 599"))["nodes"]["b"] == "waiting"
@@ -77,7 +77,7 @@ def test_a_wait_lets_timers_run_out():
 
 
 @pytest.mark.parametrize(("version", "patience_s"), [("3.8", 600), ("3.10", 600), ("3.13", 300), ("4.0", 300)])
-def test_how_long_a_node_waits_with_its_boot_depends_on_the_release_and_on_who_waits_too(version, patience_s):
+def test_boot_timeout_depends_on_the_release_and_other_waiting_nodes(version, patience_s):
     def nodes_after(wait_s: int) -> dict:
         steps = ("stop: [a, b]", "stop: c", "start: a", "{start: b, at: 20}", f"{{wait: 0, at: {wait_s}}}")
         head = HEAD.replace('"3.10"', f'"{version}"').replace("ha-mode: all", "max-length: 9")
@@ -86,26 +86,26 @@ def test_how_long_a_node_waits_with_its_boot_depends_on_the_release_and_on_who_w
     began_s = {"a": 1 + 1 + 5, "b": 20 + 5}
     gone = {"a": began_s["a"] + patience_s, "b": began_s["b"] + 300}
     for wait_s in (moment + around for moment in gone.values() for around in (-1, 1)):
-        told = nodes_after(wait_s)
-        assert {node: told[node] for node in "ab"} == {
+        comparable = nodes_after(wait_s)
+        assert {node: comparable[node] for node in "ab"} == {
             node: "waiting" if wait_s < gone[node] else "down" for node in "ab"
         }
 
 
 @pytest.mark.parametrize("first", ["a", "b", "c"])
-def test_steps_at_the_same_time_all_happen_before_anything_reacts(first):
+def test_steps_at_the_same_time_happen_before_any_reaction(first):
     others = [node for node in "abc" if node != first]
     run = run_of(
         "declare: {queue: q1, node: a}",
         f"{{kill: {first}, at: 5}}",
         *(f"{{kill: {node}, at: 5}}" for node in others),
     )
-    events = [told["event"] for told in outcome(run)["events"]]
+    events = [comparable["event"] for comparable in outcome(run)["events"]]
     assert "promoted" not in events
     assert events.index("node_down_noticed") > max(i for i, event in enumerate(events) if event == "node_killed")
 
 
-def test_a_publish_at_the_moment_of_a_kill_is_on_its_way_when_the_master_dies():
+def test_publish_at_the_time_of_a_kill_is_in_flight_when_the_master_dies():
     head = "declare: {queue: q1, node: a}"
     steps = ["{kill: a, at: 5}", "{publish: {queue: q1, count: 2, node: b}, at: 5}"]
     forward, backward = run_of(head, *steps), run_of(head, *reversed(steps))
@@ -113,8 +113,8 @@ def test_a_publish_at_the_moment_of_a_kill_is_on_its_way_when_the_master_dies():
     assert outcome(forward)["queues"]["q1"]["master"] == "b"
 
 
-def test_what_a_channel_holds_back_is_not_published_until_it_has_a_number():
-    """The ledger balances at every moment: each published number is in `ids`, lost, refused or removed."""
+def test_held_back_messages_are_not_counted_as_published():
+    """Each published number is in `ids`, lost, refused or removed at every moment."""
     waits = (
         "declare: {queue: votes, node: a, arguments: {x-queue-type: quorum}}",
         "declare: {queue: orders, node: a}",
@@ -122,15 +122,15 @@ def test_what_a_channel_holds_back_is_not_published_until_it_has_a_number():
         "publish: {queues: [votes, orders], count: 4, node: a}",
     )
     for steps, published in ((waits, 1), ((*waits, "wait: 70"), 2), ((*waits, "wait: 70", "start: b", "wait: 60"), 4)):
-        told = outcome(run_of(*steps))
-        for name, account in told["ledger"].items():
-            taken = [*told["queues"][name]["ids"], *account["refused"]]
+        comparable = outcome(run_of(*steps))
+        for name, account in comparable["ledger"].items():
+            taken = [*comparable["queues"][name]["ids"], *account["refused"]]
             assert account["published"] == published
             assert sum(last - first + 1 for first, last in taken) == published
 
 
-def test_a_client_that_goes_at_the_moment_of_a_kill_gives_its_messages_to_nobody():
-    """What a consumer gives back may reach another one only after all steps of that moment."""
+def test_messages_of_a_client_closed_at_the_time_of_a_kill_are_not_redelivered_before():
+    """Requeued messages may reach another consumer only after all steps of that time."""
     steps = ["{close: c1, at: 5}", "{kill: a, at: 5}"]
     head = [
         "declare: {queue: r, node: a}",
@@ -143,8 +143,8 @@ def test_a_client_that_goes_at_the_moment_of_a_kill_gives_its_messages_to_nobody
     assert outcome(forward)["queues"] == outcome(backward)["queues"]
 
 
-def test_what_ends_at_the_moment_of_a_step_ends_after_it():
-    """A shutdown of one second and a kill one second after it began: the kill comes first."""
+def test_step_comes_before_other_events_of_the_same_time():
+    """A shutdown takes one second. A kill one second after its begin comes first."""
     run = run_of("stop: a", "{kill: a, at: 1}")
     assert times(run, "node_stopped") == [] and times(run, "node_killed") == [1.0]
 
@@ -153,13 +153,13 @@ def test_what_ends_at_the_moment_of_a_step_ends_after_it():
 
 
 def without_expectations(scenario: Scenario) -> Scenario:
-    """The scenario without its expect steps and its expect."""
+    """Return the scenario without its expect steps and its final expect."""
     steps = tuple(step for step in scenario.steps if not isinstance(step.verb, Expect))
     return msgspec.structs.replace(scenario, steps=steps, expect=None)
 
 
-def told(run: Run) -> dict:
-    """The outcome without the indices of steps, which expect steps move."""
+def comparable(run: Run) -> dict:
+    """Return the outcome without the indices of steps, which expect steps shift."""
     said = outcome(run)
     events = [{key: value for key, value in event.items() if key != "step"} for event in said["events"]]
     errors = [{key: value for key, value in error.items() if key != "step"} for error in said["errors"]]
@@ -168,7 +168,7 @@ def told(run: Run) -> dict:
 
 @pytest.mark.parametrize("expectation", ["expect: {}", "{expect: {}, at: 0.0001}", "{expect: {}, at: 900}"])
 @pytest.mark.parametrize("place", range(5))
-def test_a_file_runs_the_same_with_and_without_its_expectations(expectation, place):
+def test_expectations_do_not_change_the_outcome(expectation, place):
     steps = [
         "declare: {queue: q1, node: a}",
         "kill: a",
@@ -177,21 +177,21 @@ def test_a_file_runs_the_same_with_and_without_its_expectations(expectation, pla
     ]
     steps.insert(place, expectation)
     run = run_of(*steps)
-    assert told(run) == told(Run.of(without_expectations(run.scenario)))
+    assert comparable(run) == comparable(Run.of(without_expectations(run.scenario)))
 
 
-def test_the_same_bytes_under_any_hash_seed(tmp_path):
+def test_outcome_is_the_same_bytes_under_any_hash_seed(tmp_path):
     file = tmp_path / "story.yaml"
     steps = ["declare: {queue: q1, node: a}", "publish: {queue: q1, count: 3}", "stop: [b, c]", "start: [c, b]"]
     file.write_text(HEAD.replace("all", "exactly, ha-params: 2") + "".join(f"  - {step}\n" for step in steps))
     program = "import sys; from hawb.cli import main; main(['run', sys.argv[1], '--json'])"
-    told = {
+    comparable = {
         subprocess.run(
             [sys.executable, "-c", program, file], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
         ).stdout
         for seed in ("1", "2", "3")
     }
-    assert len(told) == 1 and told.pop().startswith(b"{")
+    assert len(comparable) == 1 and comparable.pop().startswith(b"{")
 
 
 # Back, aside and on
@@ -204,7 +204,7 @@ def played(program) -> Run:
 
 @settings(max_examples=300 if LONG else 25)
 @given(programs())
-def test_step_by_step_is_the_whole_file_however_often_one_looks(program):
+def test_stepwise_run_equals_the_whole_file_whenever_it_is_read(program):
     whole = played(program)
     run = Run(msgspec.structs.replace(whole.scenario, steps=()))
     for step in whole.scenario.steps:
@@ -216,7 +216,7 @@ def test_step_by_step_is_the_whole_file_however_often_one_looks(program):
 
 @settings(max_examples=300 if LONG else 25)
 @given(programs(), st.data())
-def test_undo_goes_back_to_what_was(program, data):
+def test_undo_restores_the_earlier_state(program, data):
     run = played(program)
     steps = run.steps
     kept = data.draw(st.integers(0, len(steps)))
@@ -230,14 +230,14 @@ def test_undo_goes_back_to_what_was(program, data):
     assert outcome_json(run) == outcome_json(played(program))
 
 
-def test_undo_without_steps():
+def test_undo_without_steps_raises():
     run = run_of("kill: a")
     run.undo()
     with pytest.raises(IndexError):
         run.undo()
 
 
-def test_a_copy_goes_its_own_way():
+def test_copy_is_independent():
     run = run_of("declare: {queue: q1, node: a}")
     before = outcome_json(run)
     other = run.copy()
@@ -250,7 +250,7 @@ def test_a_copy_goes_its_own_way():
     assert outcome_json(other) == before
 
 
-def test_moments_on_the_way():
+def test_moment_after_each_step_can_be_read():
     run = run_of("declare: {queue: q1, node: a}", "kill: a", "{start: a, at: 0.0002}")
     masters = [run.moment(steps).state.queues["q1"].master for steps in (1, 2, 3)]
     assert masters == [0, 1, 1]
@@ -262,7 +262,7 @@ def test_moments_on_the_way():
 # What has no rules
 
 
-def test_a_step_without_rules_is_refused_by_name_and_changes_nothing():
+def test_step_that_is_not_simulated_is_refused_and_changes_nothing():
     step, words = {"consume": {"queue": "q1", "consumer": "c"}}, "q1 is a stream"
     run = run_of("declare: {queue: q1, node: a, arguments: {x-queue-type: stream}}")
     before = outcome_json(run)
@@ -272,14 +272,14 @@ def test_a_step_without_rules_is_refused_by_name_and_changes_nothing():
     assert outcome_json(run) == before and len(run.steps) == 1
 
 
-def test_a_policy_that_rabbitmq_would_refuse_cannot_stand_at_the_start():
+def test_invalid_initial_policy_is_refused():
     with pytest.raises(ScenarioRefused, match="ha-mode"):
         Run(load("scenario: t\ncluster: {nodes: [a]}\npolicies: [{name: p, pattern: q, definition: {ha-params: 2}}]\n"))
 
 
 @pytest.mark.parametrize("version", ["4.0", "4.3"])
 @pytest.mark.parametrize("mirrors", ["mirrors: [b]", "recoverable_mirrors: [b]"])
-def test_no_queue_of_4_has_mirrors_at_the_start(version: str, mirrors: str):
+def test_initial_mirrors_are_refused_since_4_0(version: str, mirrors: str):
     cluster = f"cluster: {{nodes: [a, b], version: '{version}'}}"
     text = f"scenario: t\n{cluster}\nqueues: [{{queue: q, master: a, {mirrors}}}]\n"
     with pytest.raises(ScenarioRefused, match=rf"queues\[0\].mirrors: RabbitMQ {version} has no mirrored queues"):
@@ -287,18 +287,18 @@ def test_no_queue_of_4_has_mirrors_at_the_start(version: str, mirrors: str):
 
 
 @pytest.mark.parametrize(("version", "mirrored"), [("3.8", True), ("3.10", False), ("3.13", False)])
-def test_3_8_tells_of_an_exclusive_queue_as_mirrored_though_it_has_no_mirrors(version: str, mirrored: bool):
+def test_3_8_reports_an_exclusive_queue_as_mirrored(version: str, mirrored: bool):
     given = {
         "scenario": "t",
         "cluster": {"nodes": ["a", "b"], "version": version},
         "policies": [{"name": "ha", "pattern": "", "definition": {"ha-mode": "all"}}],
         "steps": [{"declare": {"queue": "q", "node": "a", "exclusive": True, "connection": "c"}}],
     }
-    told = outcome(Run.of(read_scenario(given)))["queues"]["q"]
-    assert (told["mirrored"], told["mirrors"], told["critical_nodes"]) == (mirrored, [], ["a"] if mirrored else [])
+    queue = outcome(Run.of(read_scenario(given)))["queues"]["q"]
+    assert (queue["mirrored"], queue["mirrors"], queue["critical_nodes"]) == (mirrored, [], ["a"] if mirrored else [])
 
 
-def test_what_rabbitmq_refuses_is_an_error_of_its_step_and_the_story_goes_on():
+def test_refused_operation_is_an_error_of_its_step_and_the_run_continues():
     run = run_of(
         "purge: nowhere",
         "stop: a",
@@ -320,14 +320,14 @@ def test_what_rabbitmq_refuses_is_an_error_of_its_step_and_the_story_goes_on():
     "add_member: {queue: votes, node: a}", "delete_member: {queue: votes, node: a}", "grow: {node: a}", "shrink: a",
     "transfer_leadership: {queue: votes, node: b}",
 ])  # fmt: skip
-def test_a_command_has_nobody_to_ask_where_no_node_runs(step: str):
+def test_command_fails_if_no_node_runs(step: str):
     queues = "declare: {queue: q, node: a}", "declare: {queue: votes, node: a, arguments: {x-queue-type: quorum}}"
     before, after = outcome(run_of(*queues, "kill: [a, b, c]")), outcome(run_of(*queues, "kill: [a, b, c]", step))
     assert after["errors"] == [{"step": 3, "code": None, "text": "no node is running"}]
     assert after["queues"] == before["queues"]
 
 
-def test_runs_share_what_was_told_before_their_ways_parted():
+def test_copies_share_earlier_events():
     run = run_of("declare: {queue: q}", "publish: {queue: q, count: 3}", "stop: a")
     other, again = run.copy(), run_of("declare: {queue: q}", "publish: {queue: q, count: 3}", "stop: a")
     other.undo()
@@ -342,7 +342,7 @@ def test_runs_share_what_was_told_before_their_ways_parted():
 
 
 @pytest.mark.parametrize("place", ["policies", "steps"])
-def test_a_scenario_whose_patterns_take_for_ever_is_refused_by_the_name_of_the_policy(place, monkeypatch):
+def test_scenario_with_an_endless_pattern_is_refused_with_the_policys_name(place, monkeypatch):
     monkeypatch.setattr(patterns, "MOST_STEPS", 500_000)
     slow = {"name": "slow", "pattern": "^(a+)+$", "definition": {"max-length": 1}}
     declares = [{"declare": {"queue": f"{'a' * 14}{number}!"}} for number in range(40)]

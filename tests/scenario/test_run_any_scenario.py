@@ -1,4 +1,4 @@
-"""Any scenario that the loader takes either plays to an outcome that can be told, or is refused by name."""
+"""Any valid scenario plays to an outcome or is refused as not simulated."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hawb.views.story.run_report import report
 
 
 def with_rules(scenario: Scenario) -> Scenario:
-    """The scenario without what is refused before it could play."""
+    """Return the scenario without steps and policies that would be refused before it plays."""
     steps = tuple(step for step in scenario.steps if type(step.verb) in ACTIONS or isinstance(step.verb, Wait | Expect))
     return replace(scenario, operator_policies=(), policies=(), steps=steps)
 
 
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(scenarios)
-def test_it_plays_or_is_refused(scenario: Scenario):
+def test_any_scenario_plays_or_is_refused(scenario: Scenario):
     try:
         run = Run.of(with_rules(scenario))
     except ScenarioRefused as refused:

@@ -1,7 +1,7 @@
-"""Each story of `data/scenarios` with steps of chance put in, some of its own left out, and under any release: whatever
-comes of it, it settles, what must be so is so after every event, and its outcome can be told.
+"""Scenarios of data/scenarios with random steps added or removed, under any release: each settles, keeps the
+invariants after every event, and has an outcome.
 
-A failing story is printed as a scenario that `hawb run` takes.
+A failing story is printed as a scenario for `hawb run`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ FOUND = Path(__file__).parents[2] / "build" / "found-in-a-story.yaml"
 
 @cache
 def story(file: Path) -> Scenario:
-    """A scenario without what it expects. Nor does anybody hold messages at its start, which the checks know from the
-    consumers alone."""
+    """Return a scenario without expectations and without unacknowledged messages at its start, which the checks cannot
+    see."""
     told = load(file)
     steps = tuple(step for step in told.steps if not isinstance(step.verb, Expect))
     queues = tuple(replace(entry, unacknowledged=0) for entry in told.queues)
@@ -46,13 +46,13 @@ def story(file: Path) -> Scenario:
 
 
 def named(told: Scenario, field: str, otherwise: tuple[str, ...]) -> list[str]:
-    """What the steps of a story call its queues or its consumers."""
+    """Return the names of the queues or consumers in the steps of a story."""
     found = {getattr(step.verb, field, None) for step in told.steps}
     return sorted(name for name in found if name) or list(otherwise)
 
 
 def renamed(value: object, names: dict[str, str]) -> object:
-    """A step written as in a file, with the story's own names."""
+    """Return a step written as in a file, with the names of the story."""
     if isinstance(value, dict):
         return {key: renamed(inner, names) for key, inner in value.items()}
     if isinstance(value, list):
@@ -62,7 +62,7 @@ def renamed(value: object, names: dict[str, str]) -> object:
 
 @st.composite
 def varied(draw) -> Scenario:
-    """A story with steps of chance between its own, of which some are left out; all its nodes stay."""
+    """Draw a story with random steps added and some of its own removed. All its nodes stay."""
     told = story(draw(st.sampled_from(STORIES)))
     nodes, known = told.cluster.nodes, settings_of(told).names
     queues = [entry.queue for entry in told.queues] + named(told, "queue", QUEUES)
@@ -80,7 +80,7 @@ def varied(draw) -> Scenario:
 
 
 def check(run: Run, scenario: Scenario) -> None:
-    """Plays a story's steps and looks after each."""
+    """Play a story's steps and check the invariants after each."""
     with watched():
         for step in scenario.steps:
             with suppress(ScenarioRefused):  # a stream plays only some steps
@@ -95,7 +95,7 @@ def check(run: Run, scenario: Scenario) -> None:
 @seed(SEED)
 @settings(max_examples=5_000 if LONG else 75, suppress_health_check=list(HealthCheck))
 @given(varied())
-def test_any_turn_of_a_story_settles_and_can_be_told(scenario):
+def test_varied_story_settles_and_has_an_outcome(scenario):
     try:
         run = Run(scenario)
     except ScenarioRefused:

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and no other is touched: each call of the system fails once."""
+"""Saving files: written whole or not at all, and no other file is changed. Each system call fails once."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ OLD, NEW = "old\n", "new\n" * 1000
 
 
 def tree(folder: Path) -> dict[str, tuple[int, bytes | None]]:
-    """Everything in a folder: modes, and what files hold."""
+    """Return everything in a folder: modes and contents."""
     return {str(one.relative_to(folder)): (one.lstat().st_mode, one.read_bytes() if one.is_file() else None)
             for one in sorted(folder.rglob("*"))}  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
-def test_a_file_keeps_its_mode_and_a_new_one_obeys_the_umask(tmp_path: Path, mode: int):
+def test_file_keeps_its_mode_and_a_new_one_obeys_the_umask(tmp_path: Path, mode: int):
     file = tmp_path / "kept"
     file.write_text(OLD, encoding="utf-8")
     file.chmod(mode)
@@ -43,7 +43,7 @@ def test_a_file_keeps_its_mode_and_a_new_one_obeys_the_umask(tmp_path: Path, mod
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_symbolic_link_stays_and_its_file_is_written(tmp_path: Path, there: bool):
+def test_symbolic_link_stays_and_its_target_is_written(tmp_path: Path, there: bool):
     (tmp_path / "inside").mkdir()
     (tmp_path / "link").symlink_to("inside/second")
     (tmp_path / "inside" / "second").symlink_to(tmp_path / "file")
@@ -54,14 +54,14 @@ def test_a_symbolic_link_stays_and_its_file_is_written(tmp_path: Path, there: bo
     assert (tmp_path / "file").read_text(encoding="utf-8") == NEW
 
 
-def test_a_device_stays_one():
+def test_device_stays_a_device():
     device = Path(os.devnull)
     before = device.stat()
     write(device, NEW)
     assert device.stat()[:4] == before[:4]
 
 
-def test_a_fifo_is_written_to_and_stays_one(tmp_path: Path):
+def test_fifo_is_written_to_and_stays_a_fifo(tmp_path: Path):
     fifo, read = tmp_path / "fifo", []
     os.mkfifo(fifo)
     reader = threading.Thread(target=lambda: read.append(fifo.read_text(encoding="utf-8")))
@@ -71,7 +71,7 @@ def test_a_fifo_is_written_to_and_stays_one(tmp_path: Path):
     assert read == [NEW] and stat.S_ISFIFO(fifo.stat().st_mode)
 
 
-def test_standard_output_is_written_to_as_it_stands_though_it_is_a_file(tmp_path: Path):
+def test_standard_output_is_written_in_place_even_if_it_is_a_file(tmp_path: Path):
     program = (
         "import sys; from pathlib import Path; from hawb.scenario.saving import write\n"
         "print('before'); write(Path(sys.argv[1]), 'between\\n'); print('after')"
@@ -82,7 +82,7 @@ def test_standard_output_is_written_to_as_it_stands_though_it_is_a_file(tmp_path
         assert (tmp_path / "out").read_bytes() == b"before\nbetween\nafter\n"
 
 
-def test_what_names_no_open_file_is_none(tmp_path: Path):
+def test_descriptor_of_other_paths_is_none(tmp_path: Path):
     (tmp_path / "loop").symlink_to("loop")
     assert [descriptor(tmp_path / name) for name in ("1", "loop", "none")] == [None, None, None]
     assert descriptor(Path("/dev/stderr")) == 2
@@ -109,7 +109,7 @@ def is_below_a_file(file: Path) -> None:
     (is_a_folder, errno.EISDIR), (is_in_no_folder, errno.ENOENT), (is_a_loop, errno.ELOOP),
     (is_below_a_file, errno.ENOTDIR),
 ])  # fmt: skip
-def test_what_cannot_be_written_is_found_before_anything_is(tmp_path: Path, made: Callable[[Path], None], number: int):
+def test_unwritable_path_is_detected_before_writing(tmp_path: Path, made: Callable[[Path], None], number: int):
     file = tmp_path / "folder" / "file"
     file.parent.mkdir()
     made(file)
@@ -119,7 +119,7 @@ def test_what_cannot_be_written_is_found_before_anything_is(tmp_path: Path, made
     assert (error.value.errno, tree(tmp_path)) == (number, before)
 
 
-def test_a_file_that_is_not_to_be_replaced_stays(tmp_path: Path):
+def test_existing_file_is_not_replaced_without_permission(tmp_path: Path):
     (tmp_path / "file").write_text(OLD, encoding="utf-8")
     with pytest.raises(FileExistsError):
         write(tmp_path / "file", NEW, replace=False)
@@ -129,7 +129,7 @@ def test_a_file_that_is_not_to_be_replaced_stays(tmp_path: Path):
     }  # fmt: skip
 
 
-def test_two_outputs_are_two_files(tmp_path: Path):
+def test_two_outputs_cannot_be_the_same_file(tmp_path: Path):
     (tmp_path / "link").symlink_to("file")
     given = Outputs()
     given.add(tmp_path / "file", NEW)
@@ -137,13 +137,13 @@ def test_two_outputs_are_two_files(tmp_path: Path):
         given.add(tmp_path / "link", OLD)
 
 
-def test_half_of_a_pair_in_a_name_is_escaped(tmp_path: Path):
+def test_lone_surrogate_is_escaped(tmp_path: Path):
     write(tmp_path / "file", "\udcff")
     assert (tmp_path / "file").read_bytes() == b"\\udcff"
 
 
 def outputs(folder: Path) -> Outputs:
-    """Outputs of each kind: two files that are there, one of them behind a link, two new ones, and two folders."""
+    """Return outputs of each kind: two existing files, one behind a link, two new files and two folders."""
     (folder / "kept.md").write_text(OLD, encoding="utf-8")
     (folder / "other").write_text(OLD, encoding="utf-8")
     (folder / "aside").mkdir()
@@ -166,7 +166,7 @@ PLACED = {
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("call", CALLS)
-def test_all_outputs_are_placed_or_none_whichever_call_fails(tmp_path: Path, call: str, number: int):
+def test_all_outputs_are_written_or_none_whichever_call_fails(tmp_path: Path, call: str, number: int):
     for at in count():
         folder = tmp_path / str(at)
         folder.mkdir()
@@ -188,7 +188,7 @@ def test_all_outputs_are_placed_or_none_whichever_call_fails(tmp_path: Path, cal
     assert at >= {"link": 3, "rename": 2, "replace": 3}.get(call, 7)
 
 
-def test_what_is_written_in_pieces_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_partial_writes_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     whole = os.write
     monkeypatch.setattr(os, "write", lambda opened, content: whole(opened, content[:7]))
     write(tmp_path / "file", NEW)

@@ -1,4 +1,4 @@
-"""A story as a Python script: whoever runs it has the same story."""
+"""A story as a Python script that reproduces it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hawb.scenario.load import load
 
 
 def played(text: str) -> dict:
-    """The outcome of the cluster that a script makes."""
+    """Return the outcome of the cluster that a script makes."""
     names: dict = {}
     exec(compile(text.replace("print(", "str("), "script.py", "exec"), names)
     return names["cluster"].outcome
 
 
-def test_a_script_runs_by_itself_and_tells_what_was_lost(tmp_path):
+def test_script_runs_and_prints_the_loss(tmp_path):
     cluster = Cluster.of(load(UNSYNCHRONISED))
     file = tmp_path / "story.py"
     file.write_text(cluster.python())
@@ -28,7 +28,7 @@ def test_a_script_runs_by_itself_and_tells_what_was_lost(tmp_path):
     assert repr(cluster) in ran.stdout
 
 
-def test_a_step_is_a_call_as_a_person_would_write_it():
+def test_step_is_a_short_method_call():
     lines = Cluster.of(load(UNSYNCHRONISED)).python().splitlines()
     assert "cluster.declare('ha.orders', node='a')" in lines
     assert "cluster.publish('ha.orders', 100)" in lines
@@ -37,7 +37,7 @@ def test_a_step_is_a_call_as_a_person_would_write_it():
     assert parted.python().splitlines()[-6:-4] == ["cluster.partition(['a'], ['b', 'c'])", "cluster.heal(at=3)"]
 
 
-def test_no_name_becomes_code():
+def test_names_are_escaped_in_the_script():
     for name in [*HOSTILE, "'''", '"""', "{beginning}", "\\", "'); import os; ('"]:
         cluster = Cluster("a", title=name, version="3.10").declare(name, node="a").publish(name, 2)
         told = played(cluster.python())
@@ -45,7 +45,7 @@ def test_no_name_becomes_code():
         assert told == cluster.outcome
 
 
-def test_a_new_node_joins_in_python_too():
+def test_join_works_in_python():
     cluster = Cluster("a", version="3.10").declare("q", node="a").join("b")
     assert cluster.outcome["nodes"] == {"a": "running", "b": "running"}
     assert json.loads(json.dumps(played(cluster.python()))) == cluster.outcome

@@ -1,4 +1,4 @@
-"""How verbs are called in Python: signatures, stubs, examples; and what a cluster is beside them."""
+"""Verbs as methods of `hawb.Cluster`: signatures, stubs, examples, warnings and tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hawb.scenario import signatures
 from hawb.scenario.verbs import VERBS
 
 
-def test_the_stubs_are_what_the_verbs_say():
+def test_stubs_agree_with_the_verbs():
     assert signatures.STUBS.read_text("utf-8") == signatures.stubs()
     [methods] = [node for node in ast.parse(signatures.stubs()).body if isinstance(node, ast.ClassDef)]
     assert {method.name for method in methods.body} == set(VERBS) - {"publish"}
@@ -28,7 +28,7 @@ def test_publish_has_the_fields_of_its_verb():
 
 @pytest.mark.filterwarnings("ignore::hawb.RefusedWarning")
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_example_of_each_verb_can_be_typed(verb):
+def test_example_of_each_verb_runs(verb):
     version = "4.3" if "khepri" in verb else "3.13"
     cluster = Cluster("a", "b", "c", version=version).declare("orders", node="a", arguments={"x-queue-type": "quorum"})
     steps = len(cluster.run.steps)
@@ -38,7 +38,7 @@ def test_the_example_of_each_verb_can_be_typed(verb):
     assert len(cluster.run.steps) == steps + 1
 
 
-def test_a_refusal_is_warned_of_at_once_where_the_verb_was_called():
+def test_refusal_warns_at_the_call():
     cluster = Cluster("a")
     with pytest.warns(RefusedWarning, match="RabbitMQ refused set_policy: Validation failed") as caught:
         cluster.set_policy("bad", "(", {"ha-mode": "all"})
@@ -49,14 +49,14 @@ def test_a_refusal_is_warned_of_at_once_where_the_verb_was_called():
     assert len(cluster.errors) == 1
 
 
-def test_each_refusal_is_warned_of_once_also_after_timed_steps_and_joins():
+def test_each_refusal_warns_once():
     cluster = Cluster("a", "b", version="3.10").stop("b")
     with pytest.warns(RefusedWarning) as caught:
         cluster.purge("none", at=5).purge("none", at=5.0001).publish("none", at=6).join("c").purge("none").stop("c")
     assert len(caught) == len(cluster.errors) == 3
 
 
-def test_values_are_plain_and_can_be_frames():
+def test_tables_are_plain_values_and_convert_to_frames():
     cluster = Cluster("a", "b").declare("orders", node="a").publish("orders", 10, persistent=False).kill("a")
     assert cluster.queues == cluster.outcome["queues"]
     assert cluster.queues.to_frame().loc["orders", "type"] == "classic"
@@ -66,12 +66,12 @@ def test_values_are_plain_and_can_be_frames():
     assert cluster.errors.to_frame().empty
 
 
-def test_without_pandas_a_frame_says_what_to_install(monkeypatch):
+def test_frame_without_pandas_names_the_package_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(ImportError, match=r"pip install 'hawb\[lab\]'"):
         Cluster("a").events.to_frame()
 
 
-def test_what_hawb_offers_is_listed():
+def test_public_names_are_listed():
     assert {"Cluster", "show", "RefusedWarning"} <= set(dir(hawb))
     assert all(getattr(hawb, name) is not None for name in dir(hawb))

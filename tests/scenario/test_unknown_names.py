@@ -1,4 +1,4 @@
-"""Names that name nothing: which they are, and what they may have been meant for."""
+"""Unknown names in steps, and the known names that may have been meant."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def found(*steps: dict, **more: object) -> list[tuple[str, str, int | None, tupl
         ({"declare": {"queue": "q", "arguments": TO_ORDER}}, "queue", "ha.order", "ha.orders"),
     ],
 )  # fmt: skip
-def test_a_misspelt_name_has_the_nearest_one(step: dict, kind: str, name: str, near: str):
+def test_misspelt_name_suggests_the_nearest_one(step: dict, kind: str, name: str, near: str):
     before = [ORDERS, BOUND, {"consume": {"consumer": "reader", "queue": "ha.orders"}}]
     before += [policy("^ha")] if "clear_policy" in step else []
     assert found(*before, step) == [(kind, name, len(before), (near,))]
@@ -75,16 +75,16 @@ def test_a_misspelt_name_has_the_nearest_one(step: dict, kind: str, name: str, n
         [ORDERS, {"close": "default"}],
     ],
 )  # fmt: skip
-def test_names_of_something_and_names_near_nothing_are_not_told(steps: list[dict]):
+def test_known_names_and_names_without_a_near_one_are_not_reported(steps: list[dict]):
     assert found(*steps) == []
 
 
-def test_a_policy_that_was_refused_needs_no_queue():
+def test_refused_policy_is_not_reported_as_matching_nothing():
     of_streams = policy("^ha-orders", {"max-length": 5}, apply_to="streams")
     assert found(ORDERS, of_streams, cluster={"nodes": ["a"], "version": "3.10"}) == []
 
 
-def test_what_stands_above_the_steps_is_looked_at_too():
+def test_initial_queues_and_policies_are_checked_too():
     standing = {"queues": [{"queue": "ha.orders", "arguments": {"x-dead-letter-exchange": "dlxx"}}],
                 "policies": [{"name": "p", "pattern": "^ha_orders", "definition": {"ha-mode": "all"}}]}  # fmt: skip
     assert found(BOUND, **standing) == [
@@ -92,7 +92,7 @@ def test_what_stands_above_the_steps_is_looked_at_too():
     ]  # fmt: skip
 
 
-def test_two_names_as_near_are_both_told_and_many_are_none():
+def test_two_equally_near_names_are_suggested_and_more_are_not():
     assert nearest("rabbit@c", ["rabbit@a", "rabbit@b"]) == ("rabbit@a", "rabbit@b")
     assert nearest("rabbit@d", ["rabbit@a", "rabbit@b", "rabbit@c"]) == ()
     with pytest.raises(ScenarioRefused, match="not a node") as refused:
@@ -100,7 +100,7 @@ def test_two_names_as_near_are_both_told_and_many_are_none():
     assert "did you mean rabbit@two" in str(refused.value) or "did you mean rabbit@one" in str(refused.value)
 
 
-def test_a_misspelt_name_is_no_all_clear_and_is_the_first_thing_to_do():
+def test_misspelt_name_prevents_a_yes_and_is_the_first_remedy():
     scenario = load(json.dumps({
         "scenario": "t", "cluster": {"nodes": ["a"]},
         "steps": [policy("^hq.orders"), ORDERS, {"publish": {"queue": "ha.order", "count": 3}}],

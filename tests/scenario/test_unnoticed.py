@@ -1,4 +1,4 @@
-"""What no node has noticed yet stands in the outcome, and `hawb run` gives no all-clear over it."""
+"""Faults that no node has detected yet are in the outcome, and `hawb run` does not answer yes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING_PASSES = "nothing is lost so far, but no node has noticed yet that nothi
 
 
 def story(*steps: Any, version: str = "3.10") -> dict:
-    """The outcome of steps after a mirrored queue on a, with five messages."""
+    """Return the outcome of steps after a mirrored queue with five messages and its master on a."""
     begun = [
         {"set_policy": {"name": "ha", "pattern": "^q", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}},
         {"declare": {"queue": "q", "node": "a"}},
@@ -30,7 +30,7 @@ def story(*steps: Any, version: str = "3.10") -> dict:
 
 
 @pytest.mark.parametrize(
-    ("steps", "told", "sentence"),
+    ("steps", "unnoticed", "sentence"),
     [
         ([PARTED], {"links": CUT, "nodes": [], "waiting": {}, "operations": 0}, NOTHING_PASSES),
         ([PARTED, {"publish": {"queue": "q", "count": 3, "node": "a"}}],
@@ -45,10 +45,10 @@ def story(*steps: Any, version: str = "3.10") -> dict:
     ],
     ids=["partition", "waits for a confirm", "does not reach the master", "consume", "power off"],
 )  # fmt: skip
-def test_before_the_nodes_notice_the_answer_is_that_it_cannot_be_told(steps: list, told: dict, sentence: str):
+def test_answer_is_unknown_before_failure_detection(steps: list, unnoticed: dict, sentence: str):
     found = story(*steps)
     assert found["unnoticed"].pop("noticed_at_s") == pytest.approx(60, abs=0.01)
-    assert found["unnoticed"] == told
+    assert found["unnoticed"] == unnoticed
     found = story(*steps)
     assert (verdict(found).answer, verdict(found).why) == ("unknown", sentence)
     assert in_the_lab.toned_headline(found)["tone"] == in_the_lab.HARMED
@@ -58,7 +58,7 @@ def test_before_the_nodes_notice_the_answer_is_that_it_cannot_be_told(steps: lis
     assert "unnoticed" not in waited and unnoticed_s(waited) == 0
 
 
-def test_what_is_out_of_use_is_said_first():
+def test_unavailable_queue_is_named_first():
     found = verdict(story({"power_off": "a"}))
     assert (found.answer, found.why) == ("no", "nothing is lost, but q is down; no node has noticed yet that a is gone")
 
@@ -67,5 +67,5 @@ def test_what_is_out_of_use_is_said_first():
     [PARTED, {"heal": True}], [{"kill": "c"}], [{"stop": "c"}, {"cut": [["a", "c"]]}],
     [{"power_off": ["a", "b", "c"]}],
 ])  # fmt: skip
-def test_what_is_noticed_or_over_is_not_in_the_outcome(steps: list):
+def test_detected_and_ended_faults_are_not_listed(steps: list):
     assert "unnoticed" not in story(*steps)

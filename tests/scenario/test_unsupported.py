@@ -1,4 +1,4 @@
-"""What has no rules is refused by name, and only where it has none."""
+"""Operations that are not simulated are refused, and only those."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def cluster() -> Cluster:
 
 
 @pytest.mark.parametrize("step", [{"consume": {"queue": "log", "consumer": "c"}}, {"crash": {"queue": "/::log"}}])
-def test_a_stream_is_not_read_and_does_not_crash(cluster: Cluster, step: dict):
+def test_consuming_and_crashing_a_stream_are_not_simulated(cluster: Cluster, step: dict):
     with pytest.raises(ScenarioRefused, match=r"is a stream: .*; accepted: publish") as refused:
         cluster.run.apply_plain(step)
     assert (refused.value.step, len(cluster.run.steps)) == (2, 2)
 
 
-def test_other_queues_are_and_do(cluster: Cluster):
+def test_consuming_and_crashing_other_queues_are_simulated(cluster: Cluster):
     cluster.consume("c", "orders").crash("orders").consume("d", "unknown")
     assert [error["code"] for error in cluster.outcome["errors"]] == [404]

@@ -1,4 +1,4 @@
-"""Whether a fleet is in order, in a sentence."""
+"""The page of an audit: its verdict and its advice."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ REFUSED = [{"file": "x", "place": "p", "given": "g", "accepted": "a"}]
          "No: there is 1 kind of error, mirroring-silenced alone in 1 of 1 cluster."),
     ],
 )  # fmt: skip
-def test_the_answer_is_that_of_the_worst_risk(clusters: int, risks: list, refused: list, sentence: str):
+def test_verdict_is_that_of_the_worst_risk(clusters: int, risks: list, refused: list, sentence: str):
     assert verdict(Summary(clusters, {"classic": 9}, risks, [], refused)).sentence == sentence
 
 
-def test_what_to_do_begins_with_the_worst_of_most_clusters():
+def test_advice_begins_with_the_worst_risk_of_most_clusters():
     risks = [risk("matches-everything"), risk("one-replica", 2, 1), risk("no-policy", 1, 4), risk("mirroring-silenced")]
     asked = todo(Summary(9, {}, risks, [], []))
     assert [one.what.partition(",")[0] for one in asked] == ["mirroring-silenced", "no-policy", "one-replica"]
@@ -36,5 +36,5 @@ def test_what_to_do_begins_with_the_worst_of_most_clusters():
     assert todo(Summary(9, {}, [risk("matches-everything")], [], [])) == ()
 
 
-def test_it_says_that_its_advice_was_not_played():
+def test_page_states_that_its_advice_was_not_simulated():
     assert "is not played on each cluster" in report_of(Summary(9, {}, [], [], [])).assumptions[1]

@@ -1,4 +1,4 @@
-"""Where moments stand: in order, within the width, in proportion as far as bounds let them; cuts are told."""
+"""The time axis of an incident: positions in order and in proportion, and cuts of idle time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ moments = st.lists(st.integers(0, 10**15), min_size=2, max_size=300, unique=True
 
 
 @given(moments)
-def test_places_are_in_order_and_fill_the_width(given):
+def test_positions_are_in_order_and_fill_the_width(given):
     found = axis(given, 100, 1100)
     assert found.moments == tuple(sorted(given))
     assert found.places[0] == 100
@@ -24,20 +24,20 @@ def test_places_are_in_order_and_fill_the_width(given):
 
 
 @given(moments)
-def test_a_moment_between_two_stands_between_their_places(given):
+def test_moment_between_two_others_is_placed_between_them(given):
     found = axis(given, 100, 1100)
     (since, x), (then, end) = zip(found.moments[:2], found.places[:2], strict=True)
     assert x <= found.at((since + then) // 2) <= end
     assert (found.at(-1), found.at(10**16)) == (found.places[0], found.places[-1])
 
 
-def test_what_fits_is_drawn_in_proportion_and_nothing_is_cut():
+def test_short_incident_is_drawn_in_proportion_without_cuts():
     found = axis([0, 10 * SECOND, 30 * SECOND, 40 * SECOND, 55 * SECOND, 70 * SECOND, 90 * SECOND], 0, 450)
     assert found.places == pytest.approx((0, 50, 150, 200, 275, 350, 450))
     assert found.cuts == ()
 
 
-def test_a_night_is_cut_and_it_says_how_long_it_was():
+def test_long_idle_time_is_cut_and_labelled_with_its_length():
     night_us = 8 * 3600 * SECOND
     found = axis([0, SECOND, 2 * SECOND, night_us, night_us + SECOND], 0, 900)
     assert [cut.lasted_us for cut in found.cuts] == [night_us - 2 * SECOND]
@@ -45,7 +45,7 @@ def test_a_night_is_cut_and_it_says_how_long_it_was():
     assert found.at(SECOND) - found.at(0) >= LEAST
 
 
-def test_one_moment_stands_in_the_middle_and_none_is_refused():
+def test_single_moment_is_centred_and_none_is_refused():
     assert axis([5], 0, 100).places == (50,)
     with pytest.raises(ValueError, match="moments: none"):
         axis([], 0, 100)

@@ -1,4 +1,4 @@
-"""Numbers as bars."""
+"""Bar charts of numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def widths(drawn: str) -> list[float]:
     return [float(one.get("width")) for one in ElementTree.fromstring(drawn).iter(f"{SVG}rect")]
 
 
-def test_bars_are_as_long_as_their_numbers_and_say_them():
+def test_bars_are_proportional_and_labelled():
     drawn = bars.svg({"error": 2, "note": 4, "none": 0})
     assert widths(drawn) == [bars.LONGEST / 2, bars.LONGEST, 0]
     texts = [one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
@@ -29,7 +29,7 @@ def test_bars_are_as_long_as_their_numbers_and_say_them():
 
 @pytest.mark.parametrize("name", [*HOSTILE, "x" * 300])
 @pytest.mark.parametrize("slim", [False, True])
-def test_names_stay_in_their_place(name: str, slim: bool):
+def test_names_are_escaped(name: str, slim: bool):
     drawn = bars.svg({name: 1}, {name: name}, slim=slim)
     room, behind = (SLIM, SLIM - bars.SLIM_LONGEST) if slim else (bars.NAMES, bars.WHOLE - bars.NAMES - bars.LONGEST)
     label, told = (one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}text"))

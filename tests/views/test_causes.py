@@ -1,4 +1,4 @@
-"""The chain of causes of an event."""
+"""Chains of causes of events."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ EVENTS = [
 ]
 
 
-def test_the_nearest_comes_first():
+def test_nearest_cause_comes_first():
     assert [one["event"] for one in causes(EVENTS, EVENTS[3])] == ["master_down", "node_seen_down", "node_down"]
     assert list(causes(EVENTS, EVENTS[0])) == []
 
 
-def test_what_nobody_was_left_to_notice_is_left_out():
+def test_causes_that_no_node_detected_are_left_out():
     assert [one["event"] for one in noticed(EVENTS, EVENTS[3])] == ["master_down", "node_down"]

@@ -20,29 +20,29 @@ def text(table: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", table)).split())
 
 
-def test_a_consumer_has_its_row_and_what_changed_is_told_was_and_now():
+def test_consumer_row_shows_changed_values_before_and_after():
     was, now = steps(*CONSUMING), steps(*CONSUMING, {"ack": {"consumer": "c1", "count": 3}})
     assert "c1 q active up 5 5" in text(clients.html(was))
     assert "5 → 7" in text(clients.html(now, was))
     assert clients.html(now).count("→") == 0
 
 
-def test_a_new_consumer_is_marked_without_what_was_not():
+def test_new_consumer_is_marked_without_former_values():
     told = clients.html(steps(*CONSUMING), steps(*DECLARED))
     assert "→" not in told
     assert "outline:1px dashed" in told
 
 
-def test_a_publisher_has_its_row():
+def test_publisher_has_a_row():
     assert re.search(r"p1 running 1,20\d 1,[12]\d\d 0.0$", text(clients.html(steps(*PUBLISHING))))
 
 
-def test_without_clients_that_is_said():
+def test_empty_table_states_that_there_are_no_clients():
     assert text(clients.html(steps())) == "No consumer, and no steady publisher."
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_cannot_leave_their_place(name):
+def test_names_are_escaped(name):
     publisher = {"publisher": {"name": f"{name} too", "queue": "q", "rate": 1}}
     told = clients.html(steps(*DECLARED, {"consume": {"consumer": name, "queue": "q"}}, publisher))
     assert "<script" not in told

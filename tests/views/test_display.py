@@ -1,5 +1,7 @@
-"""What a notebook shows of a thing, as front ends choose among its forms: VS Code and marimo are their rules of choice
-here, as their own sources have them (`orderOfMimeTypes` of VS Code's Jupyter extension, `_output/formatting.py`)."""
+"""Display forms of values in notebooks, as front ends choose among them.
+
+VS Code and marimo are simulated by the rules of their sources (`orderOfMimeTypes` of VS Code's Jupyter extension,
+`_output/formatting.py`)."""
 
 from __future__ import annotations
 
@@ -39,21 +41,21 @@ LIVE: dict[str, Callable[[], Readable]] = {
 
 
 def bundle(thing: object) -> dict[str, str]:
-    """All forms that a kernel sends."""
+    """Return all forms that a kernel sends."""
     formatter = DisplayFormatter()
     formatter.active_types = formatter.format_types
     return formatter.format(thing)[0]
 
 
 def of_vs_code(thing: object) -> tuple[str, str]:
-    """What VS Code shows of a thing: its MIME type, and the form."""
+    """Return the MIME type and the form that VS Code shows."""
     forms = bundle(thing)
     kind = min(forms, key=VS_CODE.index)
     return kind, forms[kind]
 
 
 def of_marimo(thing: object) -> tuple[str, str]:
-    """What marimo shows of a thing that is no widget of anywidget."""
+    """Return the MIME type and the form that marimo shows of a value that is not an anywidget."""
     if hasattr(thing, "_mime_"):
         return thing._mime_()
     if hasattr(thing, "_repr_html_"):
@@ -62,14 +64,14 @@ def of_marimo(thing: object) -> tuple[str, str]:
 
 
 def is_harmless(form: str) -> bool:
-    """Whether HTML or SVG runs and fetches nothing, so that a front end that cleans it takes nothing away."""
+    """Return True if HTML or SVG runs no script and fetches nothing, so that sanitising does not change it."""
     elements = Page(form).elements
     names = {name for _, attributes in elements for name in attributes}
     return "script" not in {tag for tag, _ in elements} and not names & {*HANDLERS, "href", "src"}
 
 
 @pytest.mark.parametrize("name", STILL)
-def test_what_needs_no_widget_is_the_same_page_everywhere(name: str):
+def test_static_value_is_the_same_page_in_each_front_end(name: str):
     kind, form = of_vs_code(STILL[name]())
     assert (kind, form) == of_marimo(STILL[name]())
     assert kind == "text/html"
@@ -78,27 +80,27 @@ def test_what_needs_no_widget_is_the_same_page_everywhere(name: str):
 
 
 @pytest.mark.parametrize("name", STILL)
-def test_every_page_has_a_text_beside_it(name: str):
+def test_every_page_has_a_text_form(name: str):
     thing = STILL[name]()
     assert bundle(thing)["text/plain"] == repr(thing)
     assert "object at 0x" not in repr(thing)
 
 
-def test_a_cluster_is_a_picture_where_pages_keep_no_styles():
+def test_cluster_is_a_picture_if_styles_are_stripped():
     picture = bundle(STORY)["image/svg+xml"]
     assert ElementTree.fromstring(picture).tag == "{http://www.w3.org/2000/svg}svg"
     assert NASTY not in picture
     assert is_harmless(picture)
 
 
-def test_only_the_forms_that_are_asked_for_are_made():
+def test_only_requested_forms_are_made():
     assert list(STORY._repr_mimebundle_(include=["text/plain"])) == ["text/plain"]
     assert list(STORY._repr_mimebundle_(exclude=["image/svg+xml"])) == ["text/html", "text/plain"]
     assert "image/svg+xml" not in bundle(STORY.safe_to_stop())
 
 
 @pytest.mark.parametrize("name", LIVE)
-def test_a_widget_can_be_read_where_there_are_none(name: str):
+def test_widget_has_a_static_form(name: str):
     thing = LIVE[name]()
     assert of_vs_code(thing)[0] == "application/vnd.jupyter.widget-view+json"
     kind, form = of_marimo(thing)
@@ -107,14 +109,14 @@ def test_a_widget_can_be_read_where_there_are_none(name: str):
     assert is_harmless(form)
 
 
-def test_stories_and_reasons_show_themselves_as_text_in_lines_that_fit():
+def test_text_forms_wrap_their_lines():
     for told in (STORY.story(), STORY.why(NASTY, 1), STORY.yaml(), STORY.python(), tell("a word " * 40)):
         assert bundle(told) == {"text/plain": repr(told).rstrip()}
     assert repr(STORY.yaml()) == str(STORY.yaml())
     assert max(map(len, repr(STORY.why(NASTY, 1)).splitlines())) <= PAGE < len(STORY.why(NASTY, 1))
 
 
-def test_a_text_in_chinese_fits_by_the_places_that_its_letters_take_and_begins_no_line_with_its_punctuation():
+def test_chinese_text_wraps_by_display_width_and_keeps_punctuation():
     text = "主节点在 a 上（它有 100 条消息），镜像在 b 上。" * 9
     lines = fitted(f"     6.003 s  {text}").splitlines()
     assert len(lines) > 2 and max(map(cell_len, lines)) <= PAGE

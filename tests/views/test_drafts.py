@@ -1,4 +1,4 @@
-"""Drafts kept between stories that begin alike: whatever was told before, each is told as if it were the first."""
+"""Drafts reused between stories with a common beginning: the text is the same as without reuse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.ya
 
 
 def after(*steps: dict) -> dict:
-    """The outcome of UNSYNCHRONISED and more steps."""
+    """Return the outcome of UNSYNCHRONISED and more steps."""
     run = Run.of(load(UNSYNCHRONISED))
     for step in steps:
         run.apply_plain(step)
@@ -26,7 +26,7 @@ def after(*steps: dict) -> dict:
 
 
 @pytest.mark.parametrize("file", SCENARIOS[::9], ids=lambda file: file.stem)
-def test_each_beginning_of_a_story_is_told_alike_after_any_other(file):
+def test_drafts_do_not_change_the_text_of_a_story(file):
     told, drafts = outcome(Run.of(load(file))), Drafts()
     ends = list(range(len(told["events"]) + 1))
     Random(1).shuffle(ends)
@@ -35,7 +35,7 @@ def test_each_beginning_of_a_story_is_told_alike_after_any_other(file):
         assert sentences(beginning, drafts=drafts) == sentences(beginning)
 
 
-def test_a_story_that_ends_otherwise_is_told_anew_from_there_on_only():
+def test_only_the_differing_end_of_a_story_is_drafted_again():
     drafts = Drafts()
     for more in ([{"kill": "b"}], [{"start": "a"}], [{"stop": "b"}, {"start": "a"}], []):
         told = after(*more)
@@ -43,7 +43,7 @@ def test_a_story_that_ends_otherwise_is_told_anew_from_there_on_only():
         assert sentences(told, 3, drafts) == sentences(told)[-3:]
 
 
-def test_what_is_alike_is_not_drafted_again(monkeypatch):
+def test_common_beginning_is_not_drafted_again(monkeypatch):
     told, drafts, added = after({"kill": "b"}), Drafts(), []
     add = Drafts._add
 

@@ -1,4 +1,4 @@
-"""Figures of matplotlib's on a page that is light or dark."""
+"""Matplotlib figures on light and dark pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hawb.views.planning.upgrade_figure import upgrade_figure
 STAGES = [Stage("rabbit@a", "ready", (), 0.0, 0.0, 1.0, 31.0, 36.0)]
 
 
-def test_ground_letters_and_lines_have_the_page_s_colours_and_what_is_drawn_its_own():
+def test_background_and_text_use_page_colours_and_data_their_own():
     drawn = svg(upgrade_figure(STAGES), "a node's turn")
     for colour, name in OF_THE_PAGE.items():
         assert name in style.LIGHT and name in style.DARK
@@ -21,5 +21,5 @@ def test_ground_letters_and_lines_have_the_page_s_colours_and_what_is_drawn_its_
     assert style.LOOKS["running"].colour.lower() in drawn
 
 
-def test_the_same_figure_is_the_same_bytes():
+def test_same_figure_gives_the_same_bytes():
     assert svg(upgrade_figure(STAGES), "x") == svg(upgrade_figure(STAGES), "x")

@@ -7,7 +7,7 @@ from hawb.views.study.estimates import DOWN, LOSS
 
 
 def cell(design: str, environment: str, minutes: float, half: float | None = 0.1, share: float = 0.0) -> list[dict]:
-    """The estimates of a design: minutes out of use, give or take `half` (None: of one trial), and losses."""
+    """Return the estimates of a design: minutes unavailable, plus or minus `half` (None: one trial), and losses."""
     low, high = (None, None) if half is None else (60 * (minutes - half), 60 * (minutes + half))
     lost = {"share_low": None if half is None else share, "share_high": None if half is None else share}
     common = {"design": design, "environment": environment}
@@ -21,19 +21,19 @@ def told(*cells: list[dict], shown: tuple = (DOWN,)) -> str:
     return sentence([row for each in cells for row in each], list(shown))
 
 
-def test_the_designs_that_differ_are_named_with_their_numbers():
+def test_differing_designs_are_named_with_their_numbers():
     assert told(cell("a", "kills", 5), cell("b", "kills", 2), cell("c", "kills", 3)) == (
         "In kills, a has the most minutes out of use a year (5.00), b the fewest (2.00)."
     )
 
 
-def test_designs_that_come_to_the_same_are_named_together_and_many_are_counted():
+def test_equal_designs_are_named_together_and_many_are_counted():
     assert told(cell("a", "kills", 5), cell("b", "kills", 5), *(cell(one, "kills", 0, 0) for one in "cde")) == (
         "In kills, a and b have the most minutes out of use a year (5.00), c and 2 others none."
     )
 
 
-def test_of_several_environments_the_one_in_which_they_differ_most_and_all_where_it_is_the_same():
+def test_environment_with_the_largest_difference_is_named():
     rough = [cell("a", "rough", 9), cell("b", "rough", 1)]
     calm = [cell("a", "calm", 2), cell("b", "calm", 1)]
     assert told(*calm, *rough).startswith("In rough, a has the most")
@@ -42,7 +42,7 @@ def test_of_several_environments_the_one_in_which_they_differ_most_and_all_where
     )
 
 
-def test_what_no_design_has_is_said_first():
+def test_measure_that_no_design_has_is_named_first():
     assert told(cell("a", "kills", 5), cell("b", "kills", 2), shown=(LOSS, DOWN)) == (
         "No design has years with a loss in any environment; in kills, a has the most minutes out of use a year "
         "(5.00), b the fewest (2.00)."
@@ -53,9 +53,9 @@ def test_what_no_design_has_is_said_first():
 
 
 @pytest.mark.parametrize("half", [2, None])
-def test_what_the_intervals_do_not_tell_apart_is_not_said_to_differ(half: float | None):
+def test_overlapping_intervals_are_not_called_different(half: float | None):
     assert told(cell("a", "kills", 5, half), cell("b", "kills", 2, half)) == TOO_FEW
 
 
-def test_a_design_alone_is_told_as_it_is():
+def test_single_design_is_described_without_comparison():
     assert told(cell("a", "kills", 5)) == "In kills, a comes to 5.00 minutes out of use a year."

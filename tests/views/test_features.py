@@ -1,4 +1,4 @@
-"""The matrix of features as tables: what a cell says in words, and that no row or release is missing."""
+"""Tables of the feature matrix: text of cells, and completeness."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_cell_in_words(cell: Cell, short: str, full: str):
     assert (brief(cell), words(cell)) == (short, full)
 
 
-def test_every_feature_stands_side_by_side():
+def test_comparison_lists_every_feature():
     table = side_by_side("3.8")
     assert table.caption == "RabbitMQ 3.8.9"
     assert [row[0] for row in table.rows] == list(matrix())
@@ -43,6 +43,6 @@ def test_every_release_and_the_guide_have_a_column():
     assert classic["membership"] == ("automatic", "yes", "yes", "yes", "no", "no")
 
 
-def test_outside_a_checkout_it_is_said_what_is_missing(outside_checkouts):
+def test_error_outside_a_checkout_names_the_missing_file(outside_checkouts):
     with pytest.raises(FileNotFoundError, match="matrix of features"):
         matrix()

@@ -1,5 +1,4 @@
-"""The picture of an incident: each thing has its shape and its words, nothing is covered, nothing from outside is
-markup."""
+"""The picture of an incident: shapes with labels that do not overlap, and escaped names."""
 
 from __future__ import annotations
 
@@ -25,43 +24,43 @@ def texts(drawn: ElementTree.Element) -> list[str]:
     return ["".join(one.itertext()) for one in drawn.iter(f"{SVG}text")]
 
 
-def test_it_says_what_it_shows_and_names_from_outside_are_no_markup():
+def test_picture_has_a_description_and_escapes_names():
     drawn = parsed()
     assert drawn.find(f"{SVG}title").text == "orders had two masters, and <what> b took was thrown away."
     assert drawn.find(f"{SVG}desc").text == "b took over orders. b paused. c was killed."
     assert "<c><c>" in texts(drawn)
 
 
-def test_what_a_node_does_is_a_bar_and_of_what_it_does_not_there_is_none():
+def test_each_state_of_a_node_is_a_bar():
     titles = [one.text for one in parsed().iter(f"{SVG}title")]
     assert "rabbit@b boots from 00:00:00 to 00:00:02" in titles
     assert "<c> runs from 00:00:00 to 00:00:50" in titles
     assert not [one for one in titles if one.startswith("<c>") and "01:00:00" in one]
 
 
-def test_lanes_of_two_sides_are_torn_and_lanes_of_one_are_not():
+def test_partitions_are_drawn_between_lanes_of_different_sides():
     assert [one.text for one in parsed().iter(f"{SVG}title") if "|" in (one.text or "")] == [
         "rabbit@a | rabbit@b, <c>: 20 s"
     ]
 
 
-def test_what_was_thrown_away_is_dashed():
+def test_discarded_data_is_drawn_dashed():
     way = [one for one in parsed().iter(f"{SVG}path") if (one.findtext(f"{SVG}title") or "").startswith("orders on")]
     assert [bool(one.get("stroke-dasharray")) for one in way] == [False, True]
 
 
-def test_what_is_left_out_is_told():
+def test_omitted_time_is_labelled():
     assert "59 min left out" in texts(parsed())
 
 
-def test_the_key_has_what_is_there_and_nothing_else():
+def test_legend_lists_only_what_is_drawn():
     told = texts(parsed())
     assert {"takes over", "is paused", "killed", "partition", "thrown away"} <= {*told}
     assert not {"alarm", "stops"} & {*told}
 
 
 @pytest.mark.parametrize("count", [2, 12, 60])
-def test_words_never_cover_words(count):
+def test_labels_do_not_overlap(count):
     many = tuple(Mark(SECOND * at, "rabbit@a", "noted", at, "something that happened") for at in range(1, count + 1))
     drawn = parsed(marks=many, ways=(), tears=())
     words = [one for one in drawn.iter(f"{SVG}text") if one.get("font-size") == "11.5"]
@@ -79,12 +78,12 @@ def test_one_moment_can_be_drawn():
 
 
 @pytest.mark.parametrize("table", [SHAPES, STATES])
-def test_no_two_look_alike_without_colours(table):
+def test_shapes_differ_without_colours(table):
     shapes = [re.sub(r'(fill|stroke)="var\([^"]*"', "", drawn) for _, drawn in table.values()]
     assert len({*shapes}) == len(shapes)
 
 
-def test_letters_tell_the_same():
+def test_text_form_shows_the_same():
     nodes = {"rabbit@a": "a", "rabbit@b": "b", "<c>": "c"}
     made = picture()
     told = picture(
@@ -101,14 +100,14 @@ def test_letters_tell_the_same():
     assert head(told) == "a   b   c"
 
 
-def test_letters_stand_below_names_that_fit():
+def test_letters_are_below_names_that_fit():
     assert head(picture()) == "rabbit@a rabbit@b <c>"
     assert strip(picture(), 12 * SECOND) == "■   ≠    ■        ●"
     long = picture(nodes=("a" * 20, "b" * 20))
     assert (head(long), strip(long, 0)) == ("nodes", "·   ·")
 
 
-def test_names_of_ways_that_begin_together_stand_beside_each_other():
+def test_labels_of_queues_that_start_together_are_side_by_side():
     legs = picture().ways[0].legs
     drawn = parsed(ways=(Way("orders", legs), Way("bills", legs)))
     named = [one for one in drawn.iter(f"{SVG}text") if one.text in ("orders", "bills") and one.get("font-weight")]

@@ -1,4 +1,4 @@
-"""The matrix of nodes and queues: a cell for each pair says what its colour says, in its place whatever names are."""
+"""The matrix of nodes and queues of a forecast: a labelled cell for each pair."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def drawn(found: list[Forecast]) -> ElementTree.Element:
     return ElementTree.fromstring(forecast_matrix.svg(found, rows(found)))
 
 
-def test_a_cell_for_each_node_and_queue_says_both_ways_where_they_differ():
+def test_cell_describes_stop_and_kill_if_they_differ():
     picture = drawn(forecasts())
     assert len([*picture.iter(f"{SVG}rect")]) == 2
     assert [one.get("class") for one in picture.iter(f"{SVG}g")] == ["no", ""]
@@ -33,14 +33,14 @@ def test_a_cell_for_each_node_and_queue_says_both_ways_where_they_differ():
     assert said == ["stop: ▼ loses 1", "kill: ◌ down"]
 
 
-def test_rows_beyond_the_most_are_counted():
+def test_omitted_rows_are_counted():
     picture = drawn(forecasts(many=forecast_matrix.MOST_ROWS + 3))
     assert len([*picture.iter(f"{SVG}rect")]) == 2 * forecast_matrix.MOST_ROWS
     assert "and 3 more queues, which feel less" in [one.text for one in picture.iter(f"{SVG}text")]
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "x" * 300])
-def test_names_stay_in_their_place(name: str):
+def test_names_are_escaped(name: str):
     picture = drawn(forecasts(name, name))
     texts = [one.text or "" for one in picture.iter(f"{SVG}text")]
     assert max(map(len, texts)) <= forecast_matrix.NAMES // forecast_matrix.LETTER

@@ -1,4 +1,4 @@
-"""What the end of each node does, queue by queue, and what RabbitMQ's checks miss: by hand for queues of data/real."""
+"""The page of a forecast for stopping nodes, and what RabbitMQ's checks miss; computed by hand for data/real."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ DOWN = "either way: ◌ down"
 
 @pytest.fixture(scope="module")
 def real() -> list[Forecast]:
-    """The forecasts for data/real as it was exported."""
+    """Return the forecasts for data/real as exported."""
     return safe_to_stop_in(scenario_of(FILES)[0])[1]
 
 
 @pytest.fixture(scope="module")
 def restarted() -> dict[str, Forecast]:
-    """The same when b has been restarted, by node."""
+    """Return the forecasts by node after a restart of b."""
     run = Run.of(scenario_of(FILES)[0])
     run.apply(Step(Stop((B,))))
     run.apply(Step(Start((B,))))
@@ -37,7 +37,7 @@ def restarted() -> dict[str, Forecast]:
 
 
 def row(table, queue: str) -> tuple:
-    """A queue's row without its name."""
+    """Return a queue's row without its name."""
     return next(tuple(cells[1:]) for cells in table.rows if queue in cells[0])
 
 
@@ -91,7 +91,7 @@ def test_the_quorum_check_passes_while_a_member_catches_up_and_confirms_wait_for
     assert waited[ready] > 15 and waited[abreast] < 0.01
 
 
-def test_a_page_without_anything_missed_says_so():
+def test_page_states_that_the_checks_miss_nothing():
     forecasts = safe_to_stop(Cluster("a", "b", version="3.10").run)
     assert "Nothing: for each queue that a controlled stop harms, one of the checks fails." in page("x", forecasts)
     assert "What the files do not say" not in page("x", forecasts)

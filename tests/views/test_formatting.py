@@ -13,19 +13,19 @@ from hawb.views import formatting
     ("name", "shown"),
     [("a", "a"), ("a\nb", r"a\nb"), ("\u202ex", r"\u202ex"), ("\x1b[0m", r"\x1b[0m"), ("\u05d0", "\u2068\u05d0\u2069")],
 )
-def test_what_does_not_print_is_escaped(name, shown):
+def test_unprintable_characters_are_escaped(name, shown):
     assert formatting.shown(name) == shown
 
 
 @given(st.text())
-def test_no_name_brings_a_line_break_or_a_control_character(name):
+def test_names_contain_no_line_break_or_control_character(name):
     told = formatting.shown(name)
     assert len(told.splitlines()) <= 1
     assert all(character.isprintable() or character in "\u2068\u2069" for character in told)
 
 
 @given(st.text(min_size=1), st.integers(min_value=3, max_value=40))
-def test_shortened_text_keeps_its_ends_and_its_length(text, length):
+def test_shortened_text_keeps_both_ends_within_the_length(text, length):
     told = formatting.shortened(text, length)
     assert len(told) <= length
     assert told[0] == text[0]
@@ -46,7 +46,7 @@ def test_runs_of_messages(ids, told):
     assert formatting.messages(ids) == told
 
 
-def test_many_names_are_summed_up():
+def test_long_lists_of_names_are_shortened():
     assert formatting.listing("ab") == "a and b"
     assert formatting.listing("abcd") == "a, b, c and d"
     assert formatting.listing("abcdef") == "a, b, c and 3 more"
@@ -60,7 +60,7 @@ def test_counted(number, told):
 @pytest.mark.parametrize(
     ("number", "told"), [(9999, "9999"), (10_000, "10k"), (12_399, "12.3k"), (999_999, "999k"), (2_500_000_000, "2.5G")]
 )
-def test_brief_numbers_are_cut_not_rounded(number, told):
+def test_brief_numbers_are_truncated_not_rounded(number, told):
     assert formatting.brief(number) == told
 
 
@@ -82,9 +82,9 @@ def test_shares(value: float, shown: str):
 
 
 @pytest.mark.parametrize(("value", "shown"), [(2.5e-14, "< 0.0001 %"), (9.9e-7, "< 0.0001 %"), (1e-6, "0.0001 %")])
-def test_a_share_of_something_never_reads_as_nothing(value: float, shown: str):
+def test_small_share_is_not_shown_as_0(value: float, shown: str):
     assert formatting.percent(value) == shown
 
 
-def test_what_rounding_leaves_of_a_share_of_nothing_is_nothing():
+def test_rounding_error_around_0_is_shown_as_0():
     assert {formatting.percent(value) for value in (-1e-17, 0.0, 1e-17)} == {"0 %"}

@@ -22,5 +22,5 @@ from hawb.views.incident.incident_report import account
         ("3.10/sync-cancelled", "No node failed, and no queue changed its master."),
     ],
 )  # fmt: skip
-def test_it_says_who_failed_and_what_that_did(story, told):
+def test_headline_names_the_failed_node_and_the_effect(story, told):
     assert account(incident(story)).picture.title == told

@@ -33,13 +33,13 @@ def rows(of: Account, heading: str) -> list[tuple]:
     return table.rows
 
 
-def test_the_story_has_how_the_nodes_were_and_lines():
+def test_story_shows_node_states_and_log_lines():
     assert rows(told("3.10/promotion-table-stop"), STORY)[3] == (
         4, "08:59:49", "✕   ●", "n1 was asked to stop (a.log.gz:157, b.log.gz:133, b.log.gz:143).",
     )  # fmt: skip
 
 
-def test_what_the_rules_say_is_lost_stands_in_the_story_and_in_the_picture():
+def test_predicted_losses_are_in_story_and_picture():
     found = account(with_losses(certain(), possible(from_s=9)))
     sentences = [one for one in found.story if not one.events]
     assert [one.text for one in sentences] == [
@@ -52,7 +52,7 @@ def test_what_the_rules_say_is_lost_stands_in_the_story_and_in_the_picture():
     assert marks == [("endangered", node, sentences[1].number) for node in ("n2", "n3")]
 
 
-def test_losses_are_a_row_for_each_cause_and_moment_with_queues_alike_together():
+def test_losses_are_grouped_by_cause_and_time():
     found = account(with_losses(certain(), kept("a"), kept("b")))
     assert [row[:4] for row in rows(found, LOST)] == [
         ("orders", "▼ 7", "none", "15"), ("a and b", "none", "none", "6 in all"),
@@ -64,7 +64,7 @@ def test_losses_are_a_row_for_each_cause_and_moment_with_queues_alike_together()
     ]  # fmt: skip
 
 
-def test_where_story_and_rules_part_the_line_and_what_was_expected_are_told():
+def test_contradiction_shows_the_log_line_and_the_expectation():
     apart = rows(told("3.8/promotion-table-kill"), COMPARED)
     lines = [row for row in apart if row[1] == "both.behind got a mirror on n2."]
     assert [row[2:] for row in lines] == [("a.log.gz:1558", "nothing")]
@@ -72,12 +72,12 @@ def test_where_story_and_rules_part_the_line_and_what_was_expected_are_told():
     assert "n2, a synchronised mirror, took over both.behind from n1 with no messages." in expected
 
 
-def test_where_they_agree_it_says_so():
+def test_agreement_of_log_and_rules_is_stated():
     [part] = [part for part in report_of(told("4.3/quorum-leader-killed")).parts if part.title == COMPARED]
     assert part.table is None and part.notes[0].startswith("Nowhere: all ")
 
 
-def test_doubts_of_a_kind_about_several_queues_are_one_sentence():
+def test_doubts_about_several_queues_are_one_sentence():
     doubts = [Doubt(kind="mirrors_unknown", queue=queue) for queue in ("q", "r", "q")]
     doubts += [Doubt(kind="no_log", node="a"), Doubt(kind="no_log", node="b")]
     assert [*doubted(doubts)] == [
@@ -88,13 +88,13 @@ def test_doubts_of_a_kind_about_several_queues_are_one_sentence():
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_line_is_wider_than_asked(width):
+def test_lines_fit_the_width(width):
     lines = text(report_of(told(AUTOHEAL)), width=width).splitlines()
     assert max(len(line) for line in lines if not line.lstrip().startswith("$ ")) <= width
 
 
 @pytest.mark.parametrize("story", sample(SOME, 5), ids=title)
-def test_a_page_fetches_nothing_and_answers_as_json_does(story):
+def test_page_fetches_nothing_and_agrees_with_the_json(story):
     found = told(title(story))
     read = Page(page(found))
     assert not {tag for tag, _ in read.elements} & {*FETCHING}
@@ -105,12 +105,12 @@ def test_a_page_fetches_nothing_and_answers_as_json_does(story):
     assert all(one.text in read.said for one in found.story)
 
 
-def test_no_client_is_named():
+def test_clients_are_not_named():
     for told_of in (page(told(AUTOHEAL)), json.dumps(plain(told(AUTOHEAL)))):
         assert "guest" not in told_of
 
 
-def test_names_from_outside_are_no_markup(tmp_path):
+def test_names_are_escaped(tmp_path):
     said = ["RabbitMQ is asked to stop...",
             "Mirrored queue '<b>q' in vhost '/': Adding mirror on node 'rabbit@b': <0.1.0>"]  # fmt: skip
     file = tmp_path / "rabbit@<i>.log"
@@ -121,14 +121,14 @@ def test_names_from_outside_are_no_markup(tmp_path):
     assert "&lt;b&gt;q" in drawn
 
 
-def test_logs_that_tell_of_nothing_are_an_answer(tmp_path):
+def test_empty_logs_give_a_report(tmp_path):
     (tmp_path / "rabbit@a.log").write_text("")
     found = account(understand([tmp_path]))
     assert "? Cannot tell: hawb recognises no line of these files" in text(report_of(found))
     assert "<svg" not in page(found)
 
 
-def test_a_story_of_several_days_has_them_and_of_a_long_one_its_end_is_drawn(tmp_path):
+def test_story_shows_dates_and_the_picture_the_end_of_a_long_one(tmp_path):
     said = "".join(
         f"2026-07-{day:02} 10:00:00.000000+00:00 [info] <0.1.0>  Starting RabbitMQ 3.10.8 on Erlang 25.2.3 [jit]\n"
         f"2026-07-{day:02} 10:00:{at:02}.000000+00:00 [info] <0.1.0> RabbitMQ is asked to stop...\n"
@@ -145,7 +145,7 @@ def test_a_story_of_several_days_has_them_and_of_a_long_one_its_end_is_drawn(tmp
     assert min(span.from_us for span in found.picture.spans) == found.picture.marks[0].at_us
 
 
-def test_a_node_that_says_one_thing_has_no_lane_to_be_drawn(tmp_path):
+def test_node_with_a_single_line_has_no_lane(tmp_path):
     (tmp_path / "rabbit@a.log").write_text("2026-07-01 10:00:00.000000+00:00 [info] <0.1.0> node 'rabbit@b' up\n")
     found = account(understand([tmp_path]))
     assert "<svg" not in page(found)

@@ -1,4 +1,4 @@
-"""Events as a person and as a program read them."""
+"""The events of logs as text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEAD = "2026-11-27 08:55:{:02}.000001+00:00 [info] <0.1.0> {}\n"
 
 @pytest.fixture
 def apart(tmp_path: Path) -> Reading:
-    """Two nodes, of which b's clock is ten seconds ahead; a client; a message that nobody knows; half a message."""
+    """Read logs of two nodes (b's clock is ten seconds ahead), with a client, an unknown and a truncated message."""
     said = [(1, "node 'rabbit@b' up"), (9, "closing AMQP connection <0.1.0> (Qxname, vhost: '/', user: 'Qxuser')"),
             (11, "Frobnicating Qxname")]  # fmt: skip
     (tmp_path / "rabbit@a.log").write_text("half a message\n" + "".join(HEAD.format(*one) for one in said))
@@ -24,7 +24,7 @@ def apart(tmp_path: Path) -> Reading:
     return read_logs([tmp_path], clients=True)
 
 
-def test_the_clocks_come_first_and_rows_are_in_the_order_of_time(apart):
+def test_clock_offsets_come_first_and_rows_are_ordered_by_time(apart):
     told = text(apart)
     assert "The clock of rabbit@b is 0:00:10 ahead that" not in told
     assert "The clock of rabbit@b is 0:00:10 ahead of that of rabbit@a" in told
@@ -33,26 +33,26 @@ def test_the_clocks_come_first_and_rows_are_in_the_order_of_time(apart):
     ]  # fmt: skip
 
 
-def test_clients_are_counted_and_told_only_if_asked_for(apart):
+def test_events_of_clients_are_counted_and_shown_on_request(apart):
     assert "1 event of clients left out" in text(apart)
     assert "Qxname" not in text(apart)
     assert "user Qxuser, connection Qxname" in text(apart, clients=True)
 
 
-def test_what_is_not_known_or_cut_is_told(apart):
+def test_unknown_and_truncated_messages_are_reported(apart):
     told = text(apart)
     assert "No rule recognises 1 message of 1 kind" in told
     assert "<word> <word>" in told
     assert "1 line of no message" in told
 
 
-def test_no_event_is_a_sentence(tmp_path):
+def test_log_without_events_is_stated(tmp_path):
     (tmp_path / "rabbit@a.log").write_text("")
     assert text(read_logs([tmp_path])) == "No event in 1 file."
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_line_is_wider_than_asked(width):
+def test_lines_fit_the_width(width):
     told = text(read_logs([STORIES[0]]), width=width)
     assert max(map(len, told.splitlines())) <= width
 

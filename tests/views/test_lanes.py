@@ -27,7 +27,7 @@ def test_node_states_follow_the_events():
     assert [what for _, what in spans["a"]] == ["running", "down"]
 
 
-def test_a_node_that_was_down_from_the_start_is_down():
+def test_initially_down_node_is_down():
     told = play("scenario: s\ncluster: {nodes: [a, b, c], down: {b: stopped, c: stopped}}\nsteps: [{start: b}]")
     spans = node_states(told)
     assert [what for _, what in spans["b"]] == ["down", "booting", "running"]
@@ -49,7 +49,7 @@ def test_roles_end_as_the_outcome_has_them():
     assert last == {"a": "none", "b": "master", "c": "none"}
 
 
-def test_a_queue_that_stood_at_the_start_has_the_roles_that_can_be_known():
+def test_initial_queue_has_its_known_roles():
     told = play(
         """
 scenario: standing
@@ -64,7 +64,7 @@ steps: [{kill: a}]
     assert [what for _, what in spans["c"]] == ["synchronised"]
 
 
-def test_the_roles_of_members_follow_elections_majorities_and_links():
+def test_roles_of_members_follow_elections_majorities_and_links():
     spans = roles(play(QUORUM_PARTED), "q")
     assert [what for _, what in spans["e"]] == ["none", "follower", "leader", "leader_alone"]
     assert [what for _, what in spans["c"]] == ["none", "follower", "leader", "leader_alone"]
@@ -73,14 +73,14 @@ def test_the_roles_of_members_follow_elections_majorities_and_links():
     assert [healed[node][-1][1] for node in "abcde"] == ["follower", "none", "leader", "follower", "follower"]
 
 
-def test_a_leader_that_others_do_not_hear_of_stays_one_in_its_own_eyes():
+def test_isolated_leader_stays_leader_in_its_lane():
     told = steps(QUORUM, {"cut": [["a", "c"]]}, {"wait": 75})
     assert {node: spans[-1][1] for node, spans in roles(told, "q").items() if spans[-1][1] != "follower"} in (
         {"a": "leader_alone", "c": "leader"}, {"a": "leader"},
     )  # fmt: skip
 
 
-def test_members_come_and_go_with_their_nodes_and_by_hand():
+def test_lanes_show_added_and_deleted_members():
     told = steps(
         {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}},
         {"delete_member": {"queue": "q", "node": "c"}},
@@ -97,7 +97,7 @@ def test_members_come_and_go_with_their_nodes_and_by_hand():
     assert {spans[node][-1][1] for node in "abc"} == {"none"}
 
 
-def test_a_leader_without_a_majority_has_a_hollow_band_and_elections_a_mark():
+def test_leader_without_a_majority_is_drawn_hollow_and_elections_are_marked():
     drawn = lanes.svg(play(QUORUM_PARTED), "q")
     assert "e: leader without a majority from 60.009 to 75.015 s" in titles(drawn)
     assert "66.609 s: c was elected to lead q, in term 2." in titles(drawn)
@@ -118,7 +118,7 @@ steps:
 """
 
 
-def test_a_node_that_pauses_is_paused_and_has_no_role():
+def test_paused_node_has_no_role():
     told = play(PAUSED)
     assert node_states(told)["a"][-1][1] == "paused"
     assert roles(told, "q")["a"][-1][1] == "none"
@@ -127,13 +127,13 @@ def test_a_node_that_pauses_is_paused_and_has_no_role():
     assert any(title.startswith("a: paused from") for title in titles(lanes.svg(told)))
 
 
-def test_a_node_that_loses_power_is_down_at_once_and_has_no_role():
+def test_node_without_power_is_down_at_once_and_has_no_role():
     told = play(PAUSED.replace("partition: [[a], [b, c]]", "power_off: b").replace("wait: 80", "wait: 1"))
     assert [what for _, what in node_states(told)["b"]] == ["running", "down"]
     assert [what for _, what in roles(told, "q")["b"]] == ["none", "master", "none"]
 
 
-def test_links_that_go_down_and_work_again_are_marked_on_the_lanes_at_their_ends():
+def test_cut_and_healed_links_are_marked_on_both_lanes():
     told = titles(
         lanes.svg(
             play(
@@ -146,12 +146,12 @@ def test_links_that_go_down_and_work_again_are_marked_on_the_lanes_at_their_ends
     assert len([title for title in told if title.startswith("3.0 s")]) == 3
 
 
-def test_an_unknown_queue_is_refused_with_those_there_are():
+def test_unknown_queue_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="there is no queue 'x'; those of this outcome are 'ha"):
         lanes.svg(play(UNSYNCHRONISED), "x")
 
 
-def test_faults_promotions_and_losses_are_marked_with_their_sentences():
+def test_faults_promotions_and_losses_are_marked_with_sentences():
     told = titles(lanes.svg(play(UNSYNCHRONISED), "ha.orders"))
     assert "7.006 s: a was killed." in told
     assert any(title.startswith("7.006 s: b, a mirror that was not synchronised, took over") for title in told)
@@ -166,7 +166,7 @@ def test_marks_of_other_queues_are_left_out():
 
 
 @given(st.lists(st.floats(min_value=0, max_value=1e6), min_size=2, max_size=30, unique=True))
-def test_the_axis_keeps_order_and_no_gap_is_lost_or_swallows_the_rest(moments):
+def test_axis_keeps_order_and_limits_gaps(moments):
     scale = lanes.axis(sorted(moments))
     steps = [right - left for left, right in pairwise(scale.places.values())]
     assert min(steps) >= lanes.MOMENT * (1 - 1e-9)
@@ -174,7 +174,7 @@ def test_the_axis_keeps_order_and_no_gap_is_lost_or_swallows_the_rest(moments):
     assert scale.width >= lanes.WIDTH - 1e-6
 
 
-def test_idle_time_is_cut_and_the_cut_is_shown():
+def test_idle_time_is_cut_visibly():
     assert lanes.axis([0.0, 1.0, 1.5]).cuts == []
     assert len(lanes.axis([0.0, 1.0, 3600.0]).cuts) == 1
 
@@ -192,7 +192,7 @@ TAGS = ("svg", "title", "desc", "g", "path", "rect", "text")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_cannot_leave_their_place(name):
+def test_names_are_escaped(name):
     for queue in (None, name):
         drawn = ElementTree.fromstring(svg := lanes.svg(hostile(name), queue))
         assert {element.tag.removeprefix(SVG) for element in drawn.iter()} == {*TAGS}

@@ -1,4 +1,4 @@
-"""The replica matrix, its shapes and its words."""
+"""The replica matrix: shapes and text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_text_names_every_replica_with_its_glyph_and_messages():
 
 
 @pytest.mark.parametrize(("share", "glyph"), [(0, "○"), (0.001, "◔"), (0.375, "◔"), (0.5, "◑"), (0.7, "◕"), (1, "◕")])
-def test_the_ring_is_empty_only_when_nothing_is_held(share, glyph):
+def test_ring_is_empty_only_without_messages(share, glyph):
     assert style.ring(share) == glyph
 
 
@@ -62,7 +62,7 @@ def test_every_cell_has_its_words_as_title():
     assert "b: unsynchronised mirror, 10 messages" in titles(matrix.svg(was))
 
 
-def test_changes_are_told_was_and_now():
+def test_changes_show_former_and_current_values():
     was, now = before_last_step(UNSYNCHRONISED)
     told = titles(matrix.svg(now, was))
     assert "a: running → down" in told
@@ -70,24 +70,24 @@ def test_changes_are_told_was_and_now():
     assert style.CHANGED in matrix.svg(now, was)
 
 
-def test_without_a_moment_before_nothing_is_marked():
+def test_nothing_is_marked_without_a_former_outcome():
     assert style.CHANGED not in matrix.svg(play(UNSYNCHRONISED))
 
 
-def test_counts_are_shown_was_and_now():
+def test_counts_show_former_and_current_values():
     was = steps({"declare": {"queue": "q", "node": "a"}}, {"publish": {"queue": "q", "count": 40}})
     now = steps({"declare": {"queue": "q", "node": "a"}}, {"publish": {"queue": "q", "count": 70}})
     assert ">40→70</text>" in matrix.svg(now, was)
 
 
-def test_a_queue_that_has_gone_keeps_its_row():
+def test_deleted_queue_keeps_its_row():
     was = steps({"declare": {"queue": "q", "node": "a"}})
     now = steps({"declare": {"queue": "q", "node": "a"}}, {"delete": {"queue": "q"}})
     assert "q: running → gone" in titles(matrix.svg(now, was))
     assert "q: not there → running" in titles(matrix.svg(was, now))
 
 
-def test_a_mirror_that_is_being_synchronised_says_so():
+def test_synchronising_mirror_is_labelled():
     run = Run.of(load(SYNCHRONISING))
     told = outcome(run, run.moment_of(5))
     assert told["queues"]["q"]["state"] == "syncing"
@@ -101,7 +101,7 @@ def test_a_quorum_queue_has_a_leader_and_followers():
     assert matrix.text(told).endswith("q (running, 2 of 3 members online): a ⬢ leader; b ● follower; c ✕ down")
 
 
-def test_a_quorum_queue_shows_leader_term_majority_what_is_behind_and_what_is_uncommitted():
+def test_quorum_queue_shows_leader_term_majority_lag_and_uncommitted():
     told = play(QUORUM_PARTED)
     assert matrix.text(told).splitlines()[1] == (
         "q (running, 4 of 5 members online, 10 messages uncommitted): a ● follower, 15 messages; b ✕ down, 15 "
@@ -115,7 +115,7 @@ def test_a_quorum_queue_shows_leader_term_majority_what_is_behind_and_what_is_un
     assert ">10, 6 behind</text>" in svg
 
 
-def test_a_leader_has_another_shape_once_it_reaches_no_majority():
+def test_leader_without_a_majority_has_another_shape():
     alone = steps(QUORUM, {"kill": ["b", "c"]})
     assert "a ⬡ leader without a majority in term 1" in matrix.text(alone)
     assert ">minority, 1/3</text>" in matrix.svg(alone)
@@ -134,7 +134,7 @@ def test_each_side_sees_its_own_leader_and_members():
     assert healed.count("follower") == 2
 
 
-def test_what_is_behind_is_said_shortly_where_there_is_no_room():
+def test_lag_is_abbreviated_in_narrow_cells():
     nodes = tuple("abcdefgh")
     told = steps(
         {"declare": {"queue": "q", "arguments": {"x-queue-type": "quorum", "x-quorum-initial-group-size": 3}}},
@@ -143,7 +143,7 @@ def test_what_is_behind_is_said_shortly_where_there_is_no_room():
     assert ">0 -2000</text>" in matrix.svg(told)
 
 
-def test_a_member_of_a_node_that_is_drained_is_down():
+def test_member_on_a_drained_node_is_down():
     assert "a ✕ down" in matrix.text(steps(QUORUM, {"drain": "a"}))
 
 
@@ -175,7 +175,7 @@ DISPUTED = {
 """By hand: two sides of a partition, each with a master."""
 
 
-def test_a_queue_that_two_sides_see_differently_has_a_row_for_each_of_them():
+def test_queue_seen_differently_by_two_sides_has_two_rows():
     assert matrix.text(DISPUTED).splitlines()[1:] == [
         "q (running, as a sees it): a ■ master, 110 messages",
         "q (running, as b and c see it): b ■ master, 10 messages; c ◍ mirror",
@@ -186,7 +186,7 @@ def test_a_queue_that_two_sides_see_differently_has_a_row_for_each_of_them():
     assert matrix.summary(DISPUTED).endswith("; not the same on all sides: q.")
 
 
-def test_a_queue_that_only_another_side_knows_has_its_row_and_its_messages():
+def test_queue_known_only_to_another_side_has_a_row():
     cluster = Cluster("a", "b", "c", version="4.3").partition(["a"], ["b", "c"]).wait(100)
     told = cluster.declare("theirs", node="b").publish("theirs", 7, node="b").outcome
     assert "theirs" not in told["queues"]
@@ -194,7 +194,7 @@ def test_a_queue_that_only_another_side_knows_has_its_row_and_its_messages():
     assert [row.figures["in queue"].now for row in ledger.rows(told)] == [7]
 
 
-def test_beside_a_queue_in_a_partition_there_is_room_for_what_is_uncommitted():
+def test_uncommitted_messages_are_shown_in_a_partition():
     apart = {"queue": "orders", "count": 5, "node": "a"}
     declared = {"declare": {"queue": "orders", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
     told = steps(declared, {"partition": [["a"], ["b", "c"]]}, {"wait": 75}, {"publish": apart})
@@ -202,7 +202,7 @@ def test_beside_a_queue_in_a_partition_there_is_room_for_what_is_uncommitted():
     assert {"by a, 1/3, 5 uncommitted", "by b+c, 5 uncommitted"} <= set(texts)
 
 
-def test_a_side_that_tells_more_than_the_contract_asks_for_is_shown_with_it():
+def test_extra_fields_of_a_view_are_shown():
     replica = {"online": True, "synchronised": True, "syncing": False, "messages": 10}
     replicas_seen = {"b": replica | {"role": "master"}, "c": replica | {"role": "mirror"}}
     queue = DISPUTED["queues"]["q"]
@@ -214,14 +214,14 @@ def test_a_side_that_tells_more_than_the_contract_asks_for_is_shown_with_it():
     assert told.endswith("b ■ master, 10 messages; c ● synchronised mirror")
 
 
-def test_sides_are_compared_with_the_whole_that_they_were():
+def test_sides_are_compared_with_the_queue_before_the_partition():
     whole = {key: value for key, value in DISPUTED["queues"]["q"].items() if key != "views"}
     was = DISPUTED | {"queues": {"q": whole}}
     assert "b: no replica → master, 10 messages" in titles(matrix.svg(DISPUTED, was))
     assert [row.side for row in matrix.rows(was, DISPUTED)] == [()]
 
 
-def test_alarms_and_maintenance_stand_with_a_nodes_state():
+def test_alarms_and_maintenance_are_shown_with_the_node():
     told = steps() | {"alarms": [{"node": "b", "resource": "memory"}], "maintenance": ["b", "c"]}
     assert matrix.text(told) == "nodes: a running, b running (memory alarm, maintenance), c running (maintenance)"
     assert "b is running (memory alarm, maintenance)" in matrix.summary(told)
@@ -229,7 +229,7 @@ def test_alarms_and_maintenance_stand_with_a_nodes_state():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_cannot_leave_their_place(name):
+def test_names_are_escaped(name):
     svg = matrix.svg(hostile(name))
     assert {f"{shown(name)}: down", f"{shown(name)}: down, 3 messages"} <= {*titles(svg)}
     assert "<script" not in svg
@@ -237,14 +237,14 @@ def test_names_cannot_leave_their_place(name):
     assert len(matrix.text(hostile(name)).splitlines()) == 3
 
 
-def test_the_picture_can_be_read_aloud():
+def test_picture_is_accessible_to_screen_readers():
     root = ElementTree.fromstring(matrix.svg(play(UNSYNCHRONISED)))
     assert root.get("role") == "img"
     assert root.get("aria-label") == "Replica matrix of 3 nodes and 1 queue; a is down; c is down."
     assert root.find(f"{SVG}desc").text == matrix.text(play(UNSYNCHRONISED))
 
 
-def test_a_prefix_that_all_nodes_share_is_left_out_of_the_header():
+def test_common_prefix_of_nodes_is_left_out_of_the_header():
     assert matrix.common_prefix(["rabbit@a", "rabbit@b"]) == "rabbit@"
     assert matrix.common_prefix(["rabbit@a", "hare@b"]) == ""
     assert matrix.common_prefix(["a", "b"]) == ""

@@ -1,4 +1,4 @@
-"""The metadata store in a sentence, and as the Raft group that it is."""
+"""The metadata store as a sentence and as a Raft group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hawb.views.story.run_report import report
 DATA = Path(__file__).parents[2] / "data" / "scenarios"
 
 
-def test_who_leads_and_from_where_metadata_can_be_changed():
+def test_sentence_names_the_leader_and_the_writable_nodes():
     cluster = Cluster("a", "b", "c", version="4.3")
     told = "Metadata can be changed from a, b and c: a leads the store, in term 2."
     assert metadata.text(cluster.outcome) == told
@@ -22,13 +22,13 @@ def test_who_leads_and_from_where_metadata_can_be_changed():
     assert metadata.text(cluster.outcome).startswith("Metadata can be changed from b and c: ")
 
 
-def test_a_minority_only_reads():
+def test_minority_is_read_only():
     cluster = Cluster("a", "b", "c", version="4.3").stop("b").stop("c")
     told = "Metadata can be read but not changed: the store has no leader with a majority."
     assert metadata.text(cluster.outcome) == told
 
 
-def test_it_has_a_row_beside_the_queues():
+def test_metadata_store_has_a_row():
     cluster = Cluster("a", "b", "c", version="4.3").declare("q", node="a")
     assert matrix.text(cluster.outcome).splitlines()[1:2] == [
         "metadata (running, 3 of 3 members online): a ⬢ leader in term 2; b ● follower; c ● follower"
@@ -39,7 +39,7 @@ def test_it_has_a_row_beside_the_queues():
     assert matrix.rows(Cluster("a", "b").outcome) == []
 
 
-def test_each_side_of_a_partition_has_its_own():
+def test_each_side_of_a_partition_has_its_own_store():
     cluster = Cluster("a", "b", "c", version="4.3").partition(["a"], ["b", "c"]).wait(100)
     rows = {row.side: row for row in matrix.rows(cluster.outcome)}
     assert {side: (row.state, row.online) for side, row in rows.items()} == {
@@ -48,17 +48,17 @@ def test_each_side_of_a_partition_has_its_own():
     assert [rows["b", "c"].now[node].role for node in "bc"].count("leader") == 1
 
 
-def test_a_cluster_with_mnesia_has_none():
+def test_cluster_with_mnesia_has_no_store():
     assert metadata.text(Cluster("a", "b", version="4.0").outcome) == metadata.html(Cluster("a", "b").outcome) == ""
 
 
-def test_its_log_has_members_that_are_down_too():
+def test_log_shows_members_that_are_down():
     cluster = Cluster("a", "b", "c", version="4.3").stop("b").stop("c").stop("a").start("b")
     drawn = raft.text(cluster.run.moment().state, cluster.run.settings.names, STORE)
     assert "b" in drawn and drawn.count("down") == 2
 
 
-def test_what_the_story_tells_of_it_reads_as_sentences():
+def test_story_has_sentences_about_the_store():
     cluster = Cluster("a", "b", "c", version="4.3").partition(["a"], ["b", "c"]).wait(100)
     told = cluster.story()
     assert "Metadata can be written: c leads and has a majority." in told

@@ -1,4 +1,4 @@
-"""The runbook of a move to quorum queues: names in it, its times, and its ways played to their end."""
+"""The runbook of a move to quorum queues: escaped names, times, and simulation of both procedures."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ QUORUM, NEW = {"x-queue-type": "quorum"}, "new::orders"
 
 
 def last_argument(line: str) -> str:
-    """What a shell hands to the program."""
+    """Return the last argument that a shell passes to the program."""
     script = 'rabbitmqctl() { printf %s "${@: -1}"; }; ' + line
     return subprocess.run(["bash", "-c", script], capture_output=True, check=True).stdout.decode()
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "`x`", "a|b", "```\n# x", "-o", "$(reboot)", "'; reboot; '"])
-def test_names_stay_names(name: str):
+def test_names_are_escaped(name: str):
     made = cluster(policy(name, ha_mode="all", **{name: 1}), queues=[queue(name, messages=5), queue(name, "v|`")])
     plan = planned(made, "4.0")
     text = runbook(plan, drains(move.queue for move in plan.moves), MATRIX)
@@ -43,13 +43,13 @@ def test_names_stay_names(name: str):
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {3, 4, 6}
 
 
-def test_a_name_in_a_clash_is_no_markup():
+def test_name_in_a_clash_is_escaped():
     made = cluster(policy("a|b`<i>", "^q", ha_mode="all", max_length=1), queues=BOTH[:2])
     text = runbook(planned(made, "3.13"), [], MATRIX)
     assert r"a\|b\`&lt;i&gt; (classic), a\|b\`&lt;i&gt;-quorum (quorum)" in text
 
 
-def test_a_time_has_its_error_and_what_it_leaves_out():
+def test_time_has_an_error_and_names_what_it_omits():
     deep = queue("q", messages=3_000_000, message_bytes=3_000_000_000)
     text = runbook(planned(cluster(policy(ha_mode="all"), queues=[deep])), drains([deep]), MATRIX)
     assert "3,000,000" in text and "median error is" in text and "Left out are machines" in text
@@ -57,7 +57,7 @@ def test_a_time_has_its_error_and_what_it_leaves_out():
     assert runbook(planned(cluster()), [], MATRIX).count("no listing was given") == 1
 
 
-def test_a_size_that_nobody_measured_has_no_time():
+def test_unmeasured_size_has_no_time():
     assert drains([queue("q", messages=5, message_bytes=5 * 2**24)])[0].seconds is None
 
 
@@ -72,7 +72,7 @@ def at_s(made: Cluster, event: str) -> list[float]:
     return [each["t"] for each in made.events if each["event"] == event]
 
 
-def test_by_new_virtual_hosts_publishing_goes_on_and_nothing_is_lost_or_overtakes():
+def test_move_by_new_virtual_hosts_keeps_publishing_order_and_messages():
     made = at_work().declare(NEW, node="a", arguments=QUORUM).close("shop")
     made.publisher("shop 2", NEW, rate=10, node="b").wait(30).close("worker").delete(OLD, if_empty=True)
     made.consume("worker 2", NEW, rate=20, prefetch=10, node="c").wait(30)
@@ -81,12 +81,12 @@ def test_by_new_virtual_hosts_publishing_goes_on_and_nothing_is_lost_or_overtake
     assert at_s(made, "queue_deleted")[0] <= at_s(made, "consumer_started")[1]
 
 
-def test_in_place_publishing_stands_still_for_the_whole_wait_and_nothing_is_lost():
+def test_move_in_place_stops_publishing_and_loses_nothing():
     made = at_work().close("shop").wait(30).close("worker").delete(OLD, if_empty=True)
     made.declare(OLD, node="a", arguments=QUORUM).publisher("shop", OLD, rate=10, node="b").wait(5)
     assert (lost(made), made.errors) == (0, [])
     assert at_s(made, "publisher_started")[1] - at_s(made, "publisher_closed")[0] >= 30
 
 
-def test_in_place_a_publisher_that_does_not_stop_loses_what_was_confirmed():
+def test_move_in_place_with_a_running_publisher_loses_confirmed_messages():
     assert lost(at_work().delete(OLD).wait(5).declare(OLD, node="a", arguments=QUORUM).wait(5)) > 500

@@ -1,4 +1,4 @@
-"""The model and a real broker beside each other: verdicts, counts, and what is said where no broker can run."""
+"""Tables of model and broker: verdicts, counts, and the message if no broker can run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ steps:
 
 
 def told(scenario: Scenario) -> dict:
-    """What a broker tells that does as the model does."""
+    """Return the outcome of a broker that agrees with the model."""
     full = outcome(Run.of(scenario))
     queues = {
         name: {key: value for key, value in queue.items() if key != "replicas"}
@@ -44,7 +44,7 @@ def told(scenario: Scenario) -> dict:
 
 
 def kept(known: dict | None = None, racy: dict | None = None, **changed: object) -> Kept:
-    """A recording of the story in which queue q has been `changed`."""
+    """Return a recording of the story with queue q `changed`."""
     scenario = load(STORY)
     if racy:
         scenario = replace(scenario, racy=Uncompared(**racy))
@@ -57,7 +57,7 @@ def verdicts(case: Kept) -> dict[str, str]:
     return {field.name: field.verdict for field in model_vs_broker.fields(case.played, case.known)}
 
 
-def test_a_broker_that_does_as_the_model_agrees_in_all_that_it_tells():
+def test_equal_outcomes_agree_in_every_field():
     found = verdicts(kept())
     assert {name for name, verdict in found.items() if verdict != AGREES} == {
         name for name in found if name.endswith(".replicas") or name.startswith("ledger.")
@@ -75,23 +75,23 @@ def test_a_broker_that_does_as_the_model_agrees_in_all_that_it_tells():
         (RACY, {"racy": {"fields": ["queues.q.messages"], "reason": "a matter of luck"}}),
     ],
 )
-def test_what_differs_has_the_name_of_its_reason(verdict: str, parts: dict):
+def test_difference_has_the_name_of_its_reason(verdict: str, parts: dict):
     case = kept(messages=2, **parts)
     assert verdicts(case)["queues.q.messages"] == model_vs_broker.verdict(case) == verdict
     assert verdicts(case)["queues.q.state"] == AGREES
 
 
-def test_what_is_not_compared_does_not_simply_agree():
+def test_field_that_is_not_compared_is_not_counted_as_equal():
     case = kept(racy={"fields": ["queues.q.messages"], "reason": "a matter of luck"})
     assert (verdicts(case)["queues.q.messages"], model_vs_broker.verdict(case)) == (AGREES, RACY)
 
 
-def test_who_is_elected_is_left_to_chance():
+def test_elected_leader_is_not_compared():
     case = model_vs_broker.recording("quorum-leader-killed", data=DATA)
     assert (verdicts(case)["queues.orders.leader"], model_vs_broker.verdict(case)) == (CHANCE, AGREES)
 
 
-def test_a_queue_that_only_one_of_them_has_differs():
+def test_queue_in_one_outcome_only_differs():
     case = kept()
     case.recording.outcome["queues"].pop("other")
     assert {field for field, verdict in verdicts(case).items() if verdict == DIFFERS} == {
@@ -99,14 +99,14 @@ def test_a_queue_that_only_one_of_them_has_differs():
     }
 
 
-def test_of_a_queue_to_which_no_client_published_a_broker_tells_no_ledger():
-    """Dead letters count as published to it in the model alone."""
+def test_ledger_of_a_queue_without_publishers_is_not_compared():
+    """Only the model counts dead letters as published."""
     case = kept()
     case.recording.outcome["ledger"] = {"q": {"published": 0, "confirmed": [], "nacked": [], "acknowledged": []}}
     assert verdicts(case)["ledger.q.confirmed"] == NOT_REPORTED
 
 
-def test_a_pair_names_both_and_leaves_out_what_neither_tells():
+def test_pair_lists_fields_that_either_reports():
     table = model_vs_broker.pair(kept(messages=2), "queues.q")
     assert table.columns == ("field", "model", "RabbitMQ 3.10.8", "verdict")
     assert ("messages", "3", "2", DIFFERS) in table.rows
@@ -125,7 +125,7 @@ def test_recordings_are_counted_by_release_and_type():
     assert (fields["✕ differs"], fields["≠ known difference"], sum(fields.values())) == (1, 0, len(verdicts(differing)))
 
 
-def test_every_recording_is_there_with_its_reasons():
+def test_every_recording_is_listed_with_its_reasons():
     found = model_vs_broker.all_recordings(DATA)
     assert len(found) == len(list((DATA / "recorded").glob("*/*.json")))
     known = model_vs_broker.reasons(found, KNOWN)
@@ -135,14 +135,14 @@ def test_every_recording_is_there_with_its_reasons():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_text_from_files_cannot_leave_its_place(name: str):
+def test_text_from_files_is_escaped(name: str):
     table = Table(name, (name,), [(name,)])
     assert "<script" not in table._repr_html_() and table._repr_html_().count(html(name)) == 3
     assert not set("\x1b\u202e") & set(repr(table) + table._repr_html_())
     assert len(repr(Table("-", ("-",), [(name,)])).splitlines()) == 3
 
 
-def test_values_are_told_in_few_words():
+def test_values_are_shown_briefly():
     values = (None, [], True, 1234, ["a", "b"], [[1, 3]], model_vs_broker.ABSENT)
     assert [model_vs_broker.brief(value) for value in values] == [
         "none", "none", "yes", "1,234", "a and b", "messages 1 to 3", "",
@@ -156,13 +156,13 @@ def test_values_are_told_in_few_words():
 
 @pytest.fixture
 def able(monkeypatch):
-    """A machine that can run a broker."""
+    """Simulate a machine that can run a broker."""
     monkeypatch.setattr(model_vs_broker, "lacking", list)
     monkeypatch.setattr(roots, "found", lambda _version: object())
     monkeypatch.setattr(real, "bench", contextlib.nullcontext)
 
 
-def test_what_a_machine_lacks_is_said(monkeypatch):
+def test_missing_requirements_are_listed(monkeypatch):
     monkeypatch.setattr(model_vs_broker, "lacking", lambda: ["root's rights, for network namespaces"])
     monkeypatch.setattr(roots, "found", lambda _version: None)
     said = model_vs_broker.live(kept(), "queues.q", ask=True)
@@ -172,7 +172,7 @@ def test_what_a_machine_lacks_is_said(monkeypatch):
     )
 
 
-def test_a_broker_is_asked_only_where_it_was_meant(able, monkeypatch):
+def test_broker_runs_only_on_request(able, monkeypatch):
     def play(_bench: object, scenario: Scenario, _version: str) -> Played:
         return Played(scenario, told(scenario), {})
 
@@ -183,7 +183,7 @@ def test_a_broker_is_asked_only_where_it_was_meant(able, monkeypatch):
     assert model_vs_broker.live(kept(), "queues.q", ask=True) == model_vs_broker.pair(kept(), "queues.q")
 
 
-def test_a_story_that_cannot_be_played_is_no_error(able, monkeypatch):
+def test_unplayable_story_is_reported_not_raised(able, monkeypatch):
     def play(*_: object) -> Played:
         raise CannotPlay("the cluster did not answer")
 

@@ -1,4 +1,4 @@
-"""The last step as movements: what goes where, in which order, and every kind of event that is seen."""
+"""The last step as movements for the animation: kinds, order and phases."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "
 
 
 def kinds(*told: dict, **more: object) -> list[str]:
-    """The kinds of movements of the last of some steps."""
+    """Return the kinds of movements of the last of these steps."""
     return [one["kind"] for one in movements(steps(*told, **more), None)]
 
 
-def test_every_kind_is_of_an_event_that_there_is():
+def test_every_kind_belongs_to_a_known_event():
     assert KINDS.keys() <= EVENTS.keys()
 
 
-def test_messages_go_to_the_master_on_to_the_mirrors_and_a_confirm_comes_back():
+def test_publish_moves_to_master_mirrors_and_back_as_a_confirm():
     told = movements(steps(MIRRORED, DECLARE, {"publish": {"queue": "q", "count": 5}}), None)
     published, confirmed = told
     assert published["routes"] == [[CLIENT, "a"], ["a", "b"], ["a", "c"]]
@@ -37,7 +37,7 @@ def test_messages_go_to_the_master_on_to_the_mirrors_and_a_confirm_comes_back():
     assert published["t"] < confirmed["t"]
 
 
-def test_a_mirror_takes_over_and_what_it_lacks_falls_where_it_was():
+def test_promotion_shows_the_lost_messages():
     was, now = before_last_step(UNSYNCHRONISED)
     told = movements(now, was)
     assert [one["kind"] for one in told] == ["end", "down", "take_over", "lose"]
@@ -47,14 +47,14 @@ def test_a_mirror_takes_over_and_what_it_lacks_falls_where_it_was():
     assert json.loads(json.dumps(told)) == told
 
 
-def test_members_vote_for_whom_they_elect():
+def test_election_shows_votes():
     told = movements(steps(QUORUM, {"publish": {"queue": "q", "count": 5}}, {"kill": "a"}), None)
     elected = next(one for one in told if one["kind"] == "elect")
     assert [then for _, then in elected["routes"]] == [elected["node"]]
     assert "a" not in elected["places"]
 
 
-def test_a_consumer_is_sent_messages_and_answers():
+def test_deliveries_and_acks_are_shown():
     consume = {"consume": {"consumer": "c", "queue": "q", "node": "b"}}
     publish = {"publish": {"queue": "q", "count": 5, "node": "a"}}
     told = movements(steps(MIRRORED, DECLARE, publish, consume), None)
@@ -63,28 +63,28 @@ def test_a_consumer_is_sent_messages_and_answers():
     assert "acknowledge" in kinds(MIRRORED, DECLARE, publish, consume, {"ack": {"consumer": "c", "count": 5}})
 
 
-def test_a_synchronisation_goes_from_the_master_to_the_mirrors():
+def test_synchronisation_moves_from_master_to_mirrors():
     late = (MIRRORED, DECLARE, {"stop": "b"}, {"publish": {"queue": "q", "count": 50}}, {"start": "b"})
     told = movements(steps(*late, {"sync_queue": "q"}), None)
     assert [one["kind"] for one in told][:2] == ["synchronise", "synchronised"]
     assert told[0]["routes"] == [["a", "b"]]
 
 
-def test_links_are_parted_and_mended():
+def test_cut_and_healed_links_are_shown():
     part = {"partition": [["a"], ["b", "c"]]}
     assert movements(steps(part), None)[0]["routes"] == [["a", "b"], ["a", "c"]]
     assert kinds(part, {"heal": True})[0] == "heal"
 
 
-def test_what_happens_at_one_moment_in_one_way_is_one_beat():
+def test_equal_events_at_one_time_are_one_phase():
     queues = [{"declare": {"queue": f"q{number}", "node": "a"}} for number in range(5)]
     told = movements(steps(MIRRORED, *queues, {"kill": "a"}), None)
     down = [one["phase"] for one in told if one["kind"] == "down"]
     assert (len(down), len(set(down))) == (5, 1)
 
 
-def test_of_a_long_step_the_last_phases_are_played():
-    """Each message expires at a moment of its own, and there are more messages than phases."""
+def test_long_step_shows_its_last_phases():
+    """Each message expires at its own time, and there are more messages than phases."""
     expiring = {"declare": {"queue": "q", "node": "a", "arguments": {"x-message-ttl": 10_000}}}
     published = [{"publish": {"queue": "q", "count": 1}, "at": 1 + number / 10} for number in range(MOST + 5)]
     told = movements(steps(expiring, *published, {"wait": 30}), None)
@@ -92,7 +92,7 @@ def test_of_a_long_step_the_last_phases_are_played():
     assert told[0]["text"].startswith("Message 6 of q ") and told[-1]["text"].startswith("Message 45 of q ")
 
 
-def test_a_log_that_is_cut_is_seen_at_the_end():
+def test_truncated_log_is_shown_at_the_end():
     story = Run.of(load(LEADER_ALONE + "  - heal: true\n"))
     was = story.rewound(len(story.steps) - 1)
     cuts = cut_off(was.moment().state, story.moment().state, story.settings.names)
@@ -103,5 +103,5 @@ def test_a_log_that_is_cut_is_seen_at_the_end():
     assert told[-1]["places"] == ["a"]
 
 
-def test_of_no_story_nothing_moves():
+def test_empty_story_has_no_movements():
     assert movements(play("scenario: nothing\ncluster: {nodes: [a]}\nsteps: []\n"), None) == []

@@ -1,4 +1,4 @@
-"""The page of each kind of report: it answers first, fetches and runs nothing, and can be read by everybody."""
+"""The page of each kind of report: verdict first, no scripts or requests, and accessible."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def headings(page: str, level: str = "[1-6]") -> list[str]:
 
 
 @each
-def test_the_verdict_comes_first_then_what_to_do_pictures_tables_and_what_is_assumed(name: str):
+def test_page_has_verdict_advice_pictures_tables_and_assumptions_in_order(name: str):
     report, page = answered(name)
     body = page[page.index("<body>") :]
     told = [
@@ -42,14 +42,14 @@ def test_the_verdict_comes_first_then_what_to_do_pictures_tables_and_what_is_ass
 
 
 @each
-def test_at_most_three_things_are_to_be_done(name: str):
+def test_page_has_at_most_three_pieces_of_advice(name: str):
     report, page = answered(name)
     listed = page[page.index('<ol class="todo">') : page.index("</ol>")]
     assert 1 <= len(report.todo) == listed.count("<li>") <= 3
 
 
 @each
-def test_it_fetches_and_runs_nothing(name: str):
+def test_page_fetches_and_runs_nothing(name: str):
     page = Page(answered(name)[1])
     for tag, attributes in page.elements:
         inner = tag == "use" and attributes["xlink:href"].startswith("#")
@@ -74,7 +74,7 @@ def report_with(*parts: Part, name: str = "x") -> Report:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_stay_text(name: str):
+def test_names_are_escaped(name: str):
     table = Table(name, (name, "n"), [(name, 1)] * 6)
     page = report_page(report_with(Part(name, table, (name,), (name, "b") * 3), name=name), [figure("<svg/>", name)],
                        [closed(name, name)])  # fmt: skip
@@ -86,7 +86,7 @@ def test_names_stay_text(name: str):
     assert "\u202e" not in outside and "\x1b" not in outside
 
 
-def test_rows_can_be_chosen_without_a_script():
+def test_rows_can_be_filtered_without_a_script():
     rows = [(word, number) for number, word in enumerate(["error", "note", "note", "error", "note", "warning"])]
     page = report_page(report_with(Part("Found", Table("t", ("what", "n"), rows), kinds=tuple(one for one, _ in rows))))
     chosen = [of for tag, of in Page(page).elements if tag == "input"]
@@ -96,7 +96,7 @@ def test_rows_can_be_chosen_without_a_script():
     assert kinds == ["0", "1", "1", "0", "1", "2"]
 
 
-def test_of_few_rows_or_one_kind_nothing_is_chosen():
+def test_few_rows_and_single_kinds_have_no_filter():
     few = Part("Few", Table("t", ("what",), [("a",), ("b",)]), kinds=("a", "b"))
     alike = Part("Alike", Table("t", ("what",), [("a",)] * 9), kinds=("a",) * 9)
     assert "<fieldset" not in report_page(report_with(few, alike))
@@ -109,18 +109,18 @@ def test_a_long_table_is_closed_until_it_is_opened():
     assert "<details>" not in page(LONG) and f"<summary>{LONG + 1} rows</summary>" in page(LONG + 1)
 
 
-def test_numbers_stand_at_the_right_and_say_their_column_on_a_narrow_page():
+def test_numbers_are_right_aligned_and_labelled_on_narrow_pages():
     page = report_page(report_with(Part("Rows", Table("t", ("queue", "lost", "away"), [("q", "1,200", "0.3 s")]))))
     assert '<td class="number short" data-name="lost"><bdi>1,200</bdi></td>' in page
     assert '<td class="number short" data-name="away">' in page
     assert '<th scope="row" class="short" data-name="queue">' in page
 
 
-def test_a_page_uses_no_colour_that_the_style_does_not_name():
+def test_page_uses_only_colours_of_the_style():
     used = set(re.findall(r"var\(--hawb-([\w-]+)", answered("safe")[1]))
     assert used <= {*style.LIGHT, "font"}
 
 
-def test_the_stylesheet_names_no_colour_of_its_own():
+def test_stylesheet_defines_no_colours():
     css = (Path(page_module.__file__).parent / "page.css").read_text(encoding="utf-8")
     assert re.findall(r"#[0-9A-Fa-f]{3,8}\b|\brgb|\bhsl", css) == [] and "url(" not in css and "@import" not in css

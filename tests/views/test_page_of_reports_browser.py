@@ -1,5 +1,5 @@
-"""Each kind of report in a real browser, light, dark and on a phone: nothing keeps anybody from reading it, it fits,
-and its rows can be chosen by the keyboard."""
+"""Each kind of report in a real browser, light, dark and on a phone: accessible, fits the screen, and rows can be
+filtered by keyboard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PICTURED = ("light", "phone")
 
 @pytest.fixture(scope="module")
 def browser():
-    """A browser for all pages."""
+    """Start a browser for all pages."""
     if CHROMIUM is None:
         yield None
         return
@@ -27,7 +27,7 @@ def browser():
 
 
 def opened(browser, folder: Path, name: str):
-    """A report's page, opened from its file."""
+    """Open a report's page from its file."""
     file = folder / f"{name}.html"
     file.write_text(answered(name)[1], encoding="utf-8")
     page = browser.new_page(viewport={"width": 1280, "height": 900})
@@ -53,7 +53,7 @@ LEAST_LETTER = 11
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_report_can_be_read_by_everybody(browser, tmp_path, in_browser, name: str, subtests: pytest.Subtests):
+def test_report_is_accessible(browser, tmp_path, in_browser, name: str, subtests: pytest.Subtests):
     page = opened(browser, tmp_path, name)
     for how, (width, prefers) in SHOWN.items():
         page.set_viewport_size({"width": width, "height": 900})
@@ -78,7 +78,7 @@ def test_a_report_can_be_read_by_everybody(browser, tmp_path, in_browser, name: 
     page.close()
 
 
-def test_rows_are_chosen_by_the_keyboard(browser, tmp_path, in_browser):
+def test_rows_are_filtered_by_keyboard(browser, tmp_path, in_browser):
     page = opened(browser, tmp_path, "safe")
     rows = page.locator("#part-0 tbody tr")
     every = rows.count()

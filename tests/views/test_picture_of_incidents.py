@@ -1,4 +1,4 @@
-"""What the picture of an incident has: of real clusters."""
+"""The content of incident pictures of real clusters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def way(story: str, words: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("story", sample(SOME, 5), ids=title)
-def test_all_that_is_drawn_has_its_look_and_its_lane(story):
+def test_every_element_has_a_style_and_a_lane(story):
     found = drawn(title(story))
     assert {span.node for span in found.spans} == {*found.nodes}
     assert all(span.state in STATES and span.from_us <= span.until_us for span in found.spans)
@@ -37,24 +37,24 @@ def test_a_node_boots_runs_is_paused_and_boots_again():
     assert states == ["booting", "running", "paused", "booting", "running"]
 
 
-def test_what_others_saw_of_a_killed_node_is_doubted_from_its_last_line_on():
+def test_state_of_a_killed_node_is_uncertain_after_its_last_line():
     spans = [span for span in drawn("4.3/quorum-leader-killed").spans if span.node == "n1"]
     assert [span.state for span in spans] == ["booting", "running", "doubted"]
 
 
-def test_nodes_of_one_side_stand_beside_each_other():
+def test_nodes_of_one_side_are_adjacent():
     found = drawn("3.10/partition-autoheal")
     assert found.nodes == ("n1", "n2", "n3")
     assert [tear.sides for tear in found.tears] == [(("n1",), ("n2", "n3"))]
 
 
-def test_a_queue_has_two_masters_while_nodes_are_apart():
+def test_queue_has_two_masters_during_a_partition():
     legs = way("3.10/partition-autoheal", "orders")
     assert [node for node, *_ in legs[:2]] == ["n1", "n2"] or [node for node, *_ in legs[:2]] == ["n2", "n1"]
     assert ("n2", "08:55:23", "08:55:32") in legs
 
 
-def test_the_way_of_a_queue_goes_on_with_its_heir():
+def test_path_of_a_queue_continues_at_the_promoted_mirror():
     assert way("3.10/promotion-table-stop", "5 queues") == [
         ("n1", "08:59:01", "08:59:49"), ("n2", "08:59:50", "09:01:00"),
     ]  # fmt: skip
@@ -69,7 +69,7 @@ def test_marks_have_the_numbers_of_their_sentences():
     assert found.story[stop.number - 1].text == "n1 was asked to stop."
 
 
-def test_of_a_span_the_rest_is_not_drawn():
+def test_events_outside_the_time_span_are_not_drawn():
     found = understand([LOGS / "3.10/unsynchronised-mirror-promoted"], since=when("12:05:00"), until=when("12:05:03"),
                        keepers=False)  # fmt: skip
     drawn = account(found).picture

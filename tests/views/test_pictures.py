@@ -1,4 +1,4 @@
-"""Pictures of lessons: what each node holds, before and after, in shapes and in words."""
+"""Pictures of lessons: the messages of each node before and after a step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NASTY = "<script>alert('1')</script>"
 
 @pytest.fixture
 def late() -> Cluster:
-    """A queue whose mirrors have its last 10 messages of 110."""
+    """Return a cluster with a queue of 110 messages whose mirrors have the last 10."""
     cluster = Cluster("a", "b", "c", version="3.10").set_policy("ha", "^orders", {"ha-mode": "all"})
     cluster.declare("orders", node="a").publish("orders", 100)
     return cluster.stop("b").start("b").stop("c").start("c").publish("orders", 10)
@@ -39,12 +39,12 @@ def words(picture: ElementTree.Element) -> list[str]:
 
 
 def bars(picture: ElementTree.Element, role: str) -> list[tuple[float, float]]:
-    """Where the stacks in the colour of a role begin and how wide they are."""
+    """Return start and width of the bars in the colour of a role."""
     found = [rect.attrib for rect in picture.iter("{http://www.w3.org/2000/svg}rect")]
     return [(float(one["x"]), float(one["width"])) for one in found if one["fill"] == LOOKS[role].colour]
 
 
-def test_a_replica_is_filled_where_it_holds_the_messages(late: Cluster):
+def test_replica_is_filled_for_the_messages_it_holds(late: Cluster):
     picture = drawn(panel("before", late))
     ((left, width),) = bars(picture, "master")
     mirrors = bars(picture, "unsynchronised")
@@ -53,7 +53,7 @@ def test_a_replica_is_filled_where_it_holds_the_messages(late: Cluster):
     assert "nothing is lost" in " ".join(words(picture))
 
 
-def test_after_a_loss_it_is_said_and_what_has_changed_is_marked(late: Cluster):
+def test_loss_is_stated_and_changes_are_marked(late: Cluster):
     before, after = panel("before", late), panel("a is killed", late.copy().kill("a"))
     picture = drawn(before, after)
     assert f"{LOOKS['lost'].glyph} 100 messages of orders lost, all confirmed" in words(picture)
@@ -66,19 +66,19 @@ def test_after_a_loss_it_is_said_and_what_has_changed_is_marked(late: Cluster):
     assert text.endswith("100 messages of orders lost, all confirmed")
 
 
-def test_a_queue_that_cannot_be_used_is_told_beside_what_is_lost(late: Cluster):
+def test_unavailable_queue_is_stated_beside_the_loss(late: Cluster):
     keys = {"ha-mode": "all", "ha-promote-on-failure": "when-synced"}
     told = pictures.verdicts(late.set_policy("ha", "^orders", keys).kill("a").outcome)
     assert told == [("running", "nothing is lost"), ("waiting", "orders is down")]
 
 
-def test_sides_of_a_partition_have_their_rows_and_a_line_between_them(late: Cluster):
+def test_sides_of_a_partition_have_separate_rows(late: Cluster):
     picture = pictures.svg([panel("", late.cut(["a", "b"], ["a", "c"]).wait(70))])
     assert picture.count("these nodes do not reach each other") == 1
     assert {"by a", "by b+c"} <= set(words(ElementTree.fromstring(picture)))
 
 
-def test_panels_that_find_no_room_beside_each_other_stand_below_each_other():
+def test_panels_wrap_if_they_do_not_fit():
     few, many = (Cluster(*nodes).declare("q", node="a").publish("q", 1) for nodes in ("abc", "abcdef"))
     twice = [drawn(panel("x", one), panel("y", one)) for one in (few, many)]
     sizes = [(float(picture.get("width")), float(picture.get("height"))) for picture in twice]
@@ -86,7 +86,7 @@ def test_panels_that_find_no_room_beside_each_other_stand_below_each_other():
     assert all(width <= pictures.WIDEST for width, _ in sizes)
 
 
-def test_logs_show_terms_and_what_is_committed():
+def test_logs_show_terms_and_committed_entries():
     cluster = Cluster("a", "b", "c").declare("q", node="a", arguments={"x-queue-type": "quorum"}).publish("q", 2)
     cluster.kill("b", "c").publish("q", 1)
     state = cluster.run.moment().state
@@ -100,7 +100,7 @@ def test_logs_show_terms_and_what_is_committed():
         pictures.logs_svg([("", state)], cluster.run.settings.names, "none")
 
 
-def test_large_numbers_of_entries_stand_clear_of_each_other():
+def test_large_numbers_of_entries_do_not_overlap():
     cluster = Cluster("a").declare("q", node="a", arguments={"x-queue-type": "quorum"}).publish("q", 100_000)
     picture = pictures.logs_svg([("", cluster.run.moment().state)], cluster.run.settings.names, "q")
     places = [(float(one.get("x")), "".join(one.itertext())) for one in

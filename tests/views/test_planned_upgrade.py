@@ -1,4 +1,4 @@
-"""A planned upgrade of data/real: by hand for three of its queues, and the page that it is written to."""
+"""A planned upgrade of data/real: three queues computed by hand, and the page."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def planned() -> PlannedUpgrade:
 
 
 def felt(plan: Plan, queue: str):
-    """What a plan does to a queue."""
+    """Return the effect of a plan on a queue."""
     return next(effect for effect in plan.prediction.effects if effect.queue == queue)
 
 
 def others(planned: PlannedUpgrade) -> dict[str, Plan]:
-    """What the plan is compared with, by the first word of its name."""
+    """Return the compared plans by the first word of their name."""
     return {plan.name.split()[0].rstrip(":,"): plan for plan in planned.found.others}
 
 
@@ -64,7 +64,7 @@ def test_a_queue_under_shutdown_always_by_hand(planned: PlannedUpgrade):
     assert "avail.presence" in planned.plan.stages[-1].sync
 
 
-def test_what_is_lost_in_any_case_and_by_rebalancing_too_soon(planned: PlannedUpgrade):
+def test_unavoidable_losses_and_those_of_early_rebalancing(planned: PlannedUpgrade):
     """plain.transient goes with its node whatever the plan. The mirrors that came back last are empty still, and
     rebalancing hands masters to them: everything in the queues with one mirror, but for those that synchronise by
     themselves (two.*, orders.*), is gone: nodes.* 300 + 50, and cart.01 to cart.11 with 10 to 110."""
@@ -73,12 +73,12 @@ def test_what_is_lost_in_any_case_and_by_rebalancing_too_soon(planned: PlannedUp
     assert others(planned)["planned"].prediction.lost == 5 + 300 + 50 + sum(range(10, 111, 10))
 
 
-def test_the_rehearsal_is_the_plan(planned: PlannedUpgrade):
+def test_rehearsal_follows_the_plan(planned: PlannedUpgrade):
     again = load(planned.rehearsal())
     assert check(Run.of(again), again.expect) == []
 
 
-def test_everything_is_on_the_page(planned: PlannedUpgrade):
+def test_page_contains_the_plan(planned: PlannedUpgrade):
     page = upgrade_page.page(planned)
     assert page.count('<svg role="img"') == 2  # broad, and slim for a phone
     for said in ("sync_queue", "Kubernetes: reverse ordinal", "every order and wait was tried", "What the files do"):
@@ -86,7 +86,7 @@ def test_everything_is_on_the_page(planned: PlannedUpgrade):
     assert page == upgrade_page.page(planned), "the same bytes each time"
 
 
-def test_a_full_stop_has_its_order_and_its_deadlock():
+def test_full_stop_shows_the_order_and_the_deadlock():
     stopped = upgrade_of(FILES, at_once=True)
     told = stopped.tables()[0]
     deadlocks = [row[-1] for row in told.rows]

@@ -63,7 +63,7 @@ def test_rabbitmqctl_on_windows():
 
 
 @given(policies)
-def test_the_unix_line_says_exactly_the_policy(policy):
+def test_unix_command_round_trips_the_policy(policy):
     arguments = shlex.split(unix_line(set_arguments(policy)))
     assert arguments == ["rabbitmqctl", *set_arguments(policy)]
     assert arguments[-3:-1] == [policy.name, policy.pattern]
@@ -72,14 +72,14 @@ def test_the_unix_line_says_exactly_the_policy(policy):
 
 @settings(max_examples=25)
 @given(policies)
-def test_a_shell_reads_the_unix_line_so(policy):
+def test_shell_parses_the_unix_command(policy):
     line = unix_line(set_arguments(policy)).replace("rabbitmqctl", "printf '%s\\0'", 1)
     printed = subprocess.run(["bash", "-c", line], capture_output=True, check=True).stdout
     assert printed.split(b"\0")[:-1] == [os.fsencode(argument) for argument in set_arguments(policy)]
 
 
 @given(policies)
-def test_the_windows_line_says_exactly_the_policy(policy):
+def test_windows_command_round_trips_the_policy(policy):
     seen_by_batch = cmd_reads(windows_line(set_arguments(policy)))
     assert program_reads(seen_by_batch) == ["rabbitmqctl.bat", *set_arguments(policy)]
 
@@ -127,7 +127,7 @@ def program_reads(line):
 
 
 @pytest.mark.parametrize(("line", "character"), [(unix_line, "\0"), (windows_line, "\0"), (windows_line, "\n")])
-def test_what_no_command_line_can_hold_is_refused(line, character):
+def test_characters_that_a_command_line_cannot_hold_are_refused(line, character):
     with pytest.raises(ValueError, match="cannot be written in a"):
         line(["clear_policy", f"a{character}b"])
 
@@ -146,7 +146,7 @@ def test_the_http_api():
 
 
 @given(policies)
-def test_any_name_survives_the_path(policy):
+def test_names_round_trip_through_the_url_path(policy):
     parts = http_set(policy).path.split("/")
     assert [unquote(part) for part in parts[3:]] == [policy.vhost, policy.name]
 

@@ -16,14 +16,14 @@ Samples = dict[tuple[str, ...], float]
 
 
 def read(text: str) -> dict[str, Samples]:
-    """The samples of each metric by the values of their labels; every metric is a gauge with a help."""
+    """Return the samples of each metric by label values. Require that each metric is a gauge with a help text."""
     families = [*text_string_to_metric_families(text)]
     assert all(family.type == "gauge" and family.documentation for family in families)
     assert all(family.name.startswith("hawb_") for family in families)
     return {one.name: {(*sample.labels.values(),): sample.value for sample in one.samples} for one in families}
 
 
-def test_labels_come_back_as_they_were():
+def test_labels_round_trip():
     names = ('a"b', "a\\nb", "a\nb", "", "Zürich", "{}", "a\\")
     samples = [({"queue": name}, index) for index, name in enumerate(names)]
     gauge = Gauge("hawb_x", 'back\\slash, "quotes"\nand a line', samples)
@@ -33,7 +33,7 @@ def test_labels_come_back_as_they_were():
 
 
 @pytest.mark.parametrize("sign", ["\ud800", "\u2028", "\u202e", "\x1b"])
-def test_what_does_not_print_is_escaped(sign: str):
+def test_unprintable_characters_are_escaped(sign: str):
     told = read(exposition([Gauge("hawb_x", "x", [({"node": f"a{sign}"}, 1)])]))
     assert told == {"hawb_x": {(f"a{sign.encode('unicode_escape').decode()}",): 1.0}}
 

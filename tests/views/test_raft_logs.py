@@ -19,7 +19,7 @@ QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "
 
 
 def table(story: Story, queue: str = "q") -> list[list[str]]:
-    """The cells of a group's table, head and rows."""
+    """Return the cells of a group's table, header and rows."""
     drawn = raft.html(story.moment().state, story.settings.names, queue)
     root = ElementTree.fromstring(f"<div>{drawn}</div>")
     return [["".join(part.itertext()) for part in row] for row in root.iter("tr")]
@@ -29,7 +29,7 @@ def of(*steps: dict, nodes: tuple[str, ...] = ("a", "b", "c")) -> Story:
     return Story.of(read_scenario({"scenario": "s", "cluster": {"nodes": list(nodes)}, "steps": list(steps)}))
 
 
-def test_logs_stand_below_each_other_by_index():
+def test_logs_are_aligned_by_index():
     story = Story.of(load(QUORUM_PARTED))
     assert table(story) == [
         ["member", "role", "term", "vote", "commit", "1", "2 to 11", "12", "13 to 17", "18 to 22"],
@@ -41,7 +41,7 @@ def test_logs_stand_below_each_other_by_index():
     ]
 
 
-def test_what_is_committed_and_what_is_not_differ_in_shape_and_words():
+def test_committed_and_uncommitted_entries_differ_in_shape_and_text():
     drawn = raft.html(*stands(Story.of(load(QUORUM_PARTED))), "q")
     assert 'title="13 to 17: term 2, committed and on disk"' in drawn
     assert 'title="18 to 22: term 2, not known to be committed and on disk"' in drawn
@@ -53,12 +53,12 @@ def stands(story: Story) -> tuple:
     return story.moment().state, story.settings.names
 
 
-def test_a_leader_with_a_majority_is_full():
+def test_leader_with_a_majority_has_a_filled_shape():
     assert table(of(QUORUM, {"kill": "b"}))[1][1] == "⬢ leader"
     assert table(of(QUORUM, {"kill": ["b", "c"]}))[1][1] == "⬡ leader"
 
 
-def test_what_clients_wait_for_is_listed_and_many_are_summed_up():
+def test_waiting_commands_are_listed_and_many_are_counted():
     parted = of(QUORUM, {"kill": ["b", "c"]}, *({"publish": {"queue": "q", "count": 2}} for _ in range(5)))
     (line,) = raft.waiting(*stands(parted), "q")
     assert line == (
@@ -69,14 +69,14 @@ def test_what_clients_wait_for_is_listed_and_many_are_summed_up():
     assert raft.waiting(*stands(of(QUORUM)), "q") == []
 
 
-def test_a_long_log_shows_its_end_and_counts_the_rest():
+def test_long_log_shows_its_end_and_counts_the_rest():
     story = of(QUORUM, *({"publish": {"queue": "q", "count": 3}} for _ in range(9)))
     head, first, *_ = table(story)
     assert head[5:] == ["1 to 16", "17 to 19", "20 to 22", "23 to 25", "26 to 28"]
     assert first[5:7] == ["t1 16 entries", "enqueue(16-18)"]
 
 
-def test_a_batch_that_is_cut_says_which_messages_are_in_each_part():
+def test_split_batch_lists_the_messages_of_each_part():
     late = {"publish": {"queue": "q", "count": 3, "node": "a"}}
     parted = of(QUORUM, late, {"partition": [["a"], ["b", "c"]]}, late, {"kill": "a"}, {"wait": 30})
     head, a, *_ = table(parted)
@@ -134,7 +134,7 @@ def test_a_cluster_in_python_draws_its_group_as_text():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_cannot_leave_their_place(name):
+def test_names_are_escaped(name):
     declared = {"declare": {"queue": name, "node": name, "arguments": {"x-queue-type": "quorum"}}}
     story = of(declared, {"publish": {"queue": name, "count": 3}}, {"kill": "other"},
                {"publish": {"queue": name, "count": 3}}, nodes=(name, "other"))  # fmt: skip

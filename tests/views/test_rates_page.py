@@ -1,4 +1,4 @@
-"""Pages about few failures: each says what there is too little of, and none fails."""
+"""Pages of failure rates from few failures: each states what is missing, and none fails."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def found() -> WhatIf:
 
 
 def with_rates(found: WhatIf, **times: float | None) -> WhatIf:
-    """The same with the rates of the quorum queue: so many times the mirrored one's, or None."""
+    """Return the answer with the quorum queue's rates set to multiples of the mirrored one's, or None."""
     rates = {cell.replicas: cell.rate for cell in found.cells if cell.queue_type == "classic"}
 
     def rate(cell):
@@ -31,7 +31,7 @@ def with_rates(found: WhatIf, **times: float | None) -> WhatIf:
     return replace(found, cells=[replace(cell, rate=rate(cell)) for cell in found.cells])
 
 
-def test_the_title_is_about_the_number_that_is_recommended(found: WhatIf):
+def test_title_names_the_recommended_number(found: WhatIf):
     told = sentence(found)
     assert told.startswith("With 3 replicas a mirrored queue stays in use while 2 nodes fail, a quorum queue while 1")
     assert told.endswith("; the quorum queue passes on 4.7 times as many messages a second.")
@@ -40,7 +40,7 @@ def test_the_title_is_about_the_number_that_is_recommended(found: WhatIf):
     )
 
 
-def test_a_rate_is_said_to_be_higher_only_where_the_intervals_tell_it(found: WhatIf):
+def test_rate_is_called_higher_only_if_intervals_are_disjoint(found: WhatIf):
     assert sentence(with_rates(found, quorum=1.0)).endswith("passes on more messages a second is not told.")
     assert sentence(with_rates(found, quorum=0.1)).endswith(
         "the mirrored queue passes on 10.0 times as many messages a second."
@@ -48,11 +48,11 @@ def test_a_rate_is_said_to_be_higher_only_where_the_intervals_tell_it(found: Wha
     assert sentence(with_rates(found, quorum=None)).endswith("both pass on was not measured.")
 
 
-def test_where_nothing_was_played_the_picture_says_so(found: WhatIf):
+def test_picture_states_that_no_trials_were_played(found: WhatIf):
     assert "no trials were played" in {text.get_text() for text in replica_figure(found).axes[2].texts}
 
 
-def test_where_there_are_no_mirrored_queues_only_the_other_is_told_and_drawn(found: WhatIf):
+def test_only_quorum_queues_are_shown_without_mirrored_ones(found: WhatIf):
     today = replace(found, cells=[cell for cell in found.cells if cell.queue_type == "quorum"])
     assert sentence(today) == "With 3 replicas a quorum queue stays in use while 1 node fails."
     assert [text.get_text() for text in replica_figure(today).axes[0].texts] == ["quorum queues"]

@@ -1,4 +1,4 @@
-"""The report: one page with everything in it, which fetches nothing, runs nothing and keeps names to their places."""
+"""The report of a story: one self-contained page without scripts, with escaped names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def page_of(told: dict, scenario: str = "scenario: x") -> Page:
     return Page(report.page(told, scenario))
 
 
-def test_it_has_the_story_the_figures_the_ledger_and_the_reasons():
+def test_page_has_story_figures_ledger_and_reasons():
     told = play(UNSYNCHRONISED)
     page = page_of(told, "scenario: <x>")
     assert [one.text for one in sentences(told) if one.text not in page.said] == []
@@ -37,7 +37,7 @@ def test_it_has_the_story_the_figures_the_ledger_and_the_reasons():
     assert [tag for tag, _ in page.elements].count("svg") == 6  # matrix, nodes, the queue that lost: broad and slim
 
 
-def test_it_fetches_and_runs_nothing():
+def test_page_fetches_and_runs_nothing():
     for file in SCENARIOS[::25]:
         for tag, attributes in page_of(Cluster.load(file).outcome, file.read_text()).elements:
             assert tag not in FETCHING
@@ -47,7 +47,7 @@ def test_it_fetches_and_runs_nothing():
     assert "default-src 'none'" in report.page(play(UNSYNCHRONISED), "")
 
 
-def test_names_from_outside_stay_text():
+def test_names_are_escaped():
     for name in HOSTILE:
         told = steps({"declare": {"queue": name, "node": "a"}}, {"publish": {"queue": name, "count": 2}}, {"kill": "a"})
         page = page_of(told | {"scenario": name}, name)
@@ -56,7 +56,7 @@ def test_names_from_outside_stay_text():
 
 
 @pytest.mark.parametrize("file", SCENARIOS[::9], ids=lambda file: file.stem)
-def test_every_story_makes_a_page_whose_pictures_can_be_drawn(file):
+def test_every_story_gives_a_page_with_valid_pictures(file):
     text = Cluster.load(file).html()
     assert Page(text).said.count("In figures") == 1
     assert "td { white-space: normal !important; }" in text
@@ -64,7 +64,7 @@ def test_every_story_makes_a_page_whose_pictures_can_be_drawn(file):
         ElementTree.fromstring(svg)
 
 
-def test_the_lanes_are_of_the_queues_that_came_off_worst():
+def test_lanes_show_the_worst_affected_queues():
     told = play(UNSYNCHRONISED)
     assert report.worst(told) == ["ha.orders"]
     assert report.worst(steps({"declare": {"queue": "q", "node": "a"}})) == []
@@ -74,6 +74,6 @@ def test_the_lanes_are_of_the_queues_that_came_off_worst():
     assert report.worst(steps(*many, publish, {"kill": "a"}, {"start": "a"}))[0] == "q7"
 
 
-def test_refusals_are_told():
+def test_refusals_are_listed():
     page = page_of(Cluster("a", version="3.10").declare("q", node="a").delete("q").declare("q", passive=True).outcome)
     assert "step 3: 404 NOT_FOUND" in page.said

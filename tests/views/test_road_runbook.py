@@ -1,4 +1,4 @@
-"""The steps of a road as a runbook: what is typed when, and names in it that stay names."""
+"""The runbook of an upgrade path: commands in order, with escaped names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def headings(told: str) -> list[str]:
     return re.findall(r"^## (.*)$", outside, re.MULTILINE)
 
 
-def test_the_steps_come_in_their_order_with_the_move_before_4_0():
+def test_steps_are_in_order_with_the_move_before_4_0():
     mirrored = text(policy(ha_mode="all"), queues=[queue("q")], version="3.10")
     assert [each for each in headings(mirrored) if each.startswith("Step")] == [
         "Step 1: 3.10 -> 3.11", "Step 2: 3.11 -> 3.12", "Step 3: 3.12 -> 3.13",
@@ -48,7 +48,7 @@ def test_the_steps_come_in_their_order_with_the_move_before_4_0():
     ]  # fmt: skip
 
 
-def test_metadata_moves_to_khepri_before_4_3_and_not_by_the_way():
+def test_khepri_is_enabled_as_a_step_before_4_3():
     told = text(policy(ha_mode="all"), queues=[queue("q")])
     before, after = told.split("Step 3: ")
     assert "enable_feature_flag khepri_db" not in before and "enable_feature_flag khepri_db" in after
@@ -62,11 +62,11 @@ def test_metadata_moves_to_khepri_before_4_3_and_not_by_the_way():
     [("a", "its own majority"), ("ab", "Add a third node before"), ("abc", "no second one may go meanwhile"),
      ("abcde", "1 more may go meanwhile"), ("", "without a majority of the nodes")],
 )  # fmt: skip
-def test_the_outage_of_metadata_is_told_for_as_many_nodes_as_there_are(nodes: str, told: str):
+def test_metadata_outage_is_stated_for_the_number_of_nodes(nodes: str, told: str):
     assert told in text(queues=[queue("q")], nodes=dict.fromkeys(nodes, True))
 
 
-def test_what_keeps_a_node_of_an_earlier_patch_from_booting_is_named():
+def test_transient_queues_that_prevent_booting_are_named():
     told = text(queues=[queue("goes", durable=False)])
     assert "What 4.3.6 refuses of it" in headings(told)
     assert "no node boots while the cluster has one" in told and "`goes`" in told
@@ -81,7 +81,7 @@ def test_mirrors_are_waited_for_only_while_there_are_any():
 
 
 @pytest.mark.parametrize(("older", "newer"), [*OLDER, ("3.13", "4.2"), ("3.13", "4.1"), ("4.0", "4.2")])
-def test_every_step_can_be_typed(older: str, newer: str):
+def test_every_command_is_valid_shell(older: str, newer: str):
     told = "\n\n".join(road_runbook.step(leg(older, newer), "x", "4.3", ["a", "b"]))
     blocks = re.findall(r"(?ms)^```bash$\n(.*?)^```$", told)
     assert len(blocks) == 3 + (newer == "4.3")
@@ -90,7 +90,7 @@ def test_every_step_can_be_typed(older: str, newer: str):
     assert "None" not in told and "{" not in told
 
 
-def test_a_step_that_passes_over_releases_names_which_of_them_brings_what():
+def test_step_that_skips_releases_names_the_release_of_each_change():
     told = "\n".join(road_runbook.before(leg("3.13", "4.2")))
     assert "| 4.0 | mirrored queues" in told and "| 4.1 | clients with a frame" in told
     assert "changed in the same stop of each node" in told
@@ -98,7 +98,7 @@ def test_a_step_that_passes_over_releases_names_which_of_them_brings_what():
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "`x`", "a|b", "```\n# x", "-o", "$(reboot)"])
-def test_names_stay_names(name: str):
+def test_names_are_escaped(name: str):
     made = cluster(policy(name, ha_mode="all", max_length=1), queues=[queue(name, durable=False), queue(f"{name}2")],
                    version="3.13", nodes={name: True}, release="3.13.7`<i>\u202e")  # fmt: skip
     plan = crossed(made, "4.3", MATRIX)
@@ -111,18 +111,18 @@ def test_names_stay_names(name: str):
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {3, 4, 5, 6}
 
 
-def test_many_names_are_counted_and_the_first_listed():
+def test_long_lists_of_names_are_counted():
     many = [queue(f"q{number:02}", durable=False) for number in range(30)]
     made = cluster(queues=many, release="4.2.1", version="4.0")
     told = runbook(crossed(made, "4.3", MATRIX), [], MATRIX)
     assert "| 30 | `q00`" in told and "`q19` and 10 more" in told
 
 
-def test_a_plan_without_a_road_is_as_it_was():
+def test_plan_without_a_path_has_no_steps():
     assert "Step 1" not in runbook(real(), [], MATRIX) and "## In place" in runbook(real(), [], MATRIX)
 
 
-def test_a_cluster_beside_the_old_one_lets_users_in_and_takes_messages_over():
+def test_blue_green_runbook_imports_users_and_moves_messages():
     told = text(policy(ha_mode="all"), queues=[queue("q")])
     part = told.split("## In a new cluster")[1].split("\n## ")[0]
     order = ["definitions definitions.json", "{users, permissions, topic_permissions}", "definitions users.json",
@@ -135,7 +135,7 @@ def test_a_cluster_beside_the_old_one_lets_users_in_and_takes_messages_over():
     assert json.loads(parameter)["ack-mode"] == "on-confirm"
 
 
-def test_what_real_nodes_did_otherwise_is_told():
+def test_differences_of_real_nodes_are_stated():
     told = text(policy(ha_mode="all"), queues=[queue("q")])
     assert "unacknowledged, counts as empty there" in told
     assert "Put the copy of its data folder back" in told and "exit status 69 if some are" in told

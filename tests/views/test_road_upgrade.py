@@ -1,4 +1,4 @@
-"""Plans along a road: one for each release's rules, with what each step asks for beside them."""
+"""Plans along an upgrade path: one per set of rules, with the requirements of each step."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def test_mirrored_queues_are_to_be_moved_where_there_are_any(upgrade: RoadUpgrad
     assert "\\n" not in terminal.text(upgrade.report())
 
 
-def test_every_plan_says_what_it_loses():
+def test_every_plan_states_its_losses():
     safe = planned(cluster(quorum("qq"), version="4.0"))
     assert safe.verdict().answer != "no" and "0.000 s" in terminal.text(safe.report())
     assert planned(cluster(mirrored("ha") | {"durable": False}, version="3.13", ha=ALL)).verdict().answer == "no"
 
 
-def test_the_text_tells_the_road_the_plans_and_what_does_not_work_meanwhile(upgrade: RoadUpgrade):
+def test_text_shows_path_plans_and_limitations(upgrade: RoadUpgrade):
     told = terminal.text(upgrade.report())
     assert "3.13 -> 4.2   4.2.11, Erlang 27.0 to 27.x     mirrored queues moved; Erlang changed" in told
     assert " ".join(told.split()).count("every order and wait was tried") == 3
@@ -80,7 +80,7 @@ def test_the_runbook_has_each_step_with_its_flags_and_its_roll(upgrade: RoadUpgr
         subprocess.run(["bash", "-n"], input=block.encode(), check=True)
 
 
-def test_programs_have_all_of_it(upgrade: RoadUpgrade):
+def test_json_has_all_of_it(upgrade: RoadUpgrade):
     told = upgrade.plain()
     assert [leg["to"] for leg in told["road"]] == ["3.11", "3.12", "3.13", "4.2", "4.3"]
     assert [roll["rules"] for roll in told["rolls"]] == ["3.10", "3.13", "4.0"]
@@ -88,7 +88,7 @@ def test_programs_have_all_of_it(upgrade: RoadUpgrade):
 
 
 @pytest.mark.parametrize("name", sample([*HOSTILE, "```", "a|b"], 3))
-def test_no_name_reaches_beyond_its_place(name: str):
+def test_names_are_escaped(name: str):
     run = cluster(mirrored(f"ha{name}", "ab"), nodes=("a", "b"), version="3.13", ha=ALL)
     found = planned(run)
     for text in (terminal.text(found.report()), found.runbook()):

@@ -20,7 +20,7 @@ from hawb.views.story.run_report import report
 from hawb.views.tables import NAME_CELL, WIDTH, cell
 
 
-def test_the_table_is_that_of_rabbitmqctl_with_the_number_of_replicas():
+def test_table_is_that_of_rabbitmqctl_with_the_number_of_replicas():
     told = steps(
         policy(ha_mode="exactly", ha_params=2),
         {"declare": {"queue": "two", "node": "a"}},
@@ -54,7 +54,7 @@ def test_quorum_queues_have_members_in_place_of_mirrors():
     ]
 
 
-def test_what_is_uncommitted_is_not_counted_among_the_messages():
+def test_uncommitted_messages_are_not_counted():
     quorum = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
     told = steps(quorum, {"kill": ["b", "c"]}, {"publish": {"queue": "q", "count": 7}})
     assert list_queues(told).splitlines() == [
@@ -72,13 +72,13 @@ def test_names_that_look_like_numbers_stay_names():
     assert "1e5" in list_queues(steps({"declare": {"queue": "1e5"}}))
 
 
-def test_many_nodes_are_summed_up():
+def test_long_lists_of_nodes_are_shortened():
     nodes = tuple(f"n{index}" for index in range(8))
     told = steps(policy(ha_mode="all"), {"declare": {"queue": "q"}}, nodes=nodes)
     assert "[n1, n2, n3, 4 more]" in list_queues(told)
 
 
-def test_without_queues_it_says_so():
+def test_table_without_queues_states_it():
     assert list_queues(steps({"wait": 1})) == "There is no queue."
 
 
@@ -102,7 +102,7 @@ def test_the_report_fits_a_terminal():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_the_report_lets_no_control_character_through(name):
+def test_report_contains_no_control_characters(name):
     told = report(hostile(name))
     assert all(character.isprintable() or character in "\n\u2068\u2069" for character in told)
     assert f"3 messages of {shown(name)} are lost" in " ".join(told.split())
@@ -112,7 +112,7 @@ def test_a_recorded_outcome_has_a_report():
     assert report(recorded(play(UNSYNCHRONISED))) == report(play(UNSYNCHRONISED))
 
 
-def test_running_a_scenario_loads_nothing_heavy():
+def test_running_a_scenario_imports_no_heavy_package():
     program = (
         "import sys\nimport hawb.views.story.report, hawb.views.story.run_report\n"
         "heavy = {'pandas', 'matplotlib', 'numpy', 'pyspark', 'numba', 'ipywidgets'} & set(sys.modules)\n"
@@ -121,12 +121,12 @@ def test_running_a_scenario_loads_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).returncode == 0
 
 
-def test_what_was_and_what_is_now_have_the_room_of_two():
+def test_cell_with_former_and_current_value_is_wider():
     assert "max-width:48em" not in cell("b", "b", NAME_CELL)
     assert cell("b", "a", NAME_CELL).rpartition("max-width:")[2].startswith("48em")
 
 
-def test_the_ledger_has_every_figure_was_and_now():
+def test_ledger_shows_former_and_current_values():
     was, now = before_last_step(UNSYNCHRONISED)
     (row,) = ledger.rows(now, was)
     assert {column: (figure.was, figure.now) for column, figure in row.figures.items()} == {
@@ -153,7 +153,7 @@ def test_the_ledger_marks_what_changed():
     assert "nacked" not in ledger.html(now)
 
 
-def test_a_queue_that_is_gone_keeps_its_ledger():
+def test_deleted_queue_keeps_its_ledger():
     told = steps({"declare": {"queue": "q"}}, {"publish": {"queue": "q", "count": 3}}, {"delete": {"queue": "q"}})
     (row,) = ledger.rows(told, steps({"wait": 1}))
     assert (row.figures["published"].now, row.figures["in queue"].now, row.figures["otherwise removed"].now) == (
@@ -171,7 +171,7 @@ def test_the_queue_table_marks_what_changed():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_cannot_become_html(name):
+def test_names_are_escaped(name):
     for html in (ledger.html(hostile(name)), queue_table.html(hostile(name))):
         texts = [*ElementTree.fromstring(html).itertext()]
         assert {shown(name), shown(f"{name}2")} <= {*texts}

@@ -1,4 +1,4 @@
-"""The cluster as a scene: places, sides, rows, what replicas hold, and that it is plain values that say no less."""
+"""The cluster as a scene for the lab: nodes, sides, rows and replicas as plain values."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from hawb.views.formatting import shown
 
 
 def drawn(text: str, back: int = 1) -> dict:
-    """The scene at the end of a scenario, beside the outcome so many steps before."""
+    """Return the scene at the end of a scenario, compared with the outcome `back` steps before."""
     run = Run.of(load(text))
     earlier = run.rewound(len(run.steps) - back)
     return scene(outcome(run), outcome(earlier), beyond(run.moment().state, run.settings.names))
 
 
 def row(found: dict, queue: str) -> dict:
-    """The one row of a queue."""
+    """Return the only row of a queue."""
     (told,) = (one for one in found["rows"] if one["queue"] == queue)
     return told
 
 
-def test_a_mirror_that_took_over_shows_what_it_lacks_number_by_number():
+def test_promoted_mirror_shows_its_missing_messages():
     told = row(drawn(UNSYNCHRONISED), "ha.orders")
     assert (told["first"], told["last"], told["lost"], told["gone"]) == (1, 110, 100, [[1, 100]])
     assert {node: cell["runs"] for node, cell in told["cells"].items()} == {
@@ -39,17 +39,17 @@ def test_a_mirror_that_took_over_shows_what_it_lacks_number_by_number():
     assert told["cells"]["c"]["was"] is None
 
 
-def test_a_mirror_says_how_many_of_its_masters_messages_it_lacks():
+def test_mirror_shows_how_many_messages_it_lacks():
     told = row(drawn(UNSYNCHRONISED.replace("  - kill: a\n", "")), "ha.orders")
     assert {node: cell["lacks"] for node, cell in told["cells"].items()} == {"a": "", "b": "100", "c": ""}
 
 
-def test_nodes_say_what_they_were():
+def test_nodes_show_their_former_state():
     nodes = {node["name"]: node for node in drawn(UNSYNCHRONISED)["nodes"]}
     assert (nodes["a"]["state"], nodes["a"]["was"], nodes["b"]["was"]) == ("down", "running", None)
 
 
-def test_each_side_of_a_partition_is_a_place_of_its_own_and_a_queue_has_one_row():
+def test_sides_of_a_partition_are_separate_and_a_queue_has_one_row():
     found = drawn(QUORUM_PARTED.replace("wait: 15", "wait: 90"))
     assert [node["name"] for node in found["nodes"]] == ["a", "c", "d", "e", "b"]
     assert found["sides"] == [["a", "c"], ["d", "e"]]
@@ -59,7 +59,7 @@ def test_each_side_of_a_partition_is_a_place_of_its_own_and_a_queue_has_one_row(
     assert told["cells"].keys() == {"a", "b", "c", "d", "e"}
 
 
-def test_of_two_masters_each_is_in_the_column_of_its_node():
+def test_each_of_two_masters_is_in_the_column_of_its_node():
     run = Run.of(load(TWO_MASTERS))
     told = row(scene(outcome(run), None, beyond(run.moment().state, run.settings.names)), "q")
     assert {node: cell["role"] for node, cell in told["cells"].items()} == {
@@ -80,7 +80,7 @@ steps:
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.10", "3.13", "4.0", "4.3"])
-def test_a_queue_has_one_row_whatever_the_sides_make_of_it(version):
+def test_queue_has_one_row_for_all_sides(version):
     steps = [
         {"declare": {"queue": "q", "node": "a"}},
         {"declare": {"queue": "qq", "node": "a", "arguments": {"x-queue-type": "quorum"}}},
@@ -94,13 +94,13 @@ def test_a_queue_has_one_row_whatever_the_sides_make_of_it(version):
     assert {"q", "qq", "late"} <= set(names)
 
 
-def test_nodes_that_links_part_are_apart_before_anybody_notices():
+def test_nodes_with_cut_links_are_drawn_apart_before_detection():
     told = {"nodes": dict.fromkeys("abcd", "running"), "partitions": []}
     assert parts(told, [("a", "b"), ("a", "d"), ("b", "c"), ("c", "d")]) == ([["a", "c"], ["b", "d"]], False)
     assert parts(told, [("a", "b")]) == ([], False)
 
 
-def test_clients_are_where_they_are_connected():
+def test_clients_are_drawn_at_their_node():
     found = drawn("""
 scenario: clients
 cluster: {nodes: [a, b], version: "3.10"}
@@ -115,7 +115,7 @@ steps:
     assert homes["a"][0].startswith("c consumes q, ")
 
 
-def test_alarms_and_maintenance_stand_at_their_nodes():
+def test_alarms_and_maintenance_are_shown_at_their_nodes():
     found = drawn("""
 scenario: trouble
 cluster: {nodes: [a, b], version: "3.10"}
@@ -140,20 +140,20 @@ def test_a_queue_may_be_called_metadata():
     assert (store["cells"]["a"]["runs"], queue["cells"]["a"]["runs"]) == (None, [[1, 3]])
 
 
-def test_of_many_queues_no_numbers_are_told():
+def test_message_numbers_are_omitted_for_many_queues():
     steps = "".join(f"- declare: {{queue: q{number}, node: a}}\n" for number in range(DETAILED + 1))
     found = drawn(f"scenario: many\ncluster: {{nodes: [a], version: '3.10'}}\nsteps:\n{steps}")
     assert not found["detailed"]
     assert row(found, "q1")["cells"]["a"]["runs"] is None
 
 
-def test_too_many_runs_are_drawn_as_fewer():
+def test_too_many_runs_are_merged():
     told = few(tuple((10 * number, 10 * number + number % 2) for number in range(1, 101)))
     assert (len(told), told[0][0], told[-1][1]) == (24, 10, 1000)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_scene_is_plain_values_whatever_things_are_called(name):
+def test_scene_is_plain_values_whatever_the_names(name):
     found = scene(hostile(name))
     assert json.loads(json.dumps(found)) == found
     assert found["rows"][0]["label"] == shown(name)

@@ -1,4 +1,4 @@
-"""JSON Schemas: as kept, as the code makes them, and as the commands answer."""
+"""JSON Schemas: the stored ones agree with the code and with the output of the commands."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ def answer(*arguments: object) -> Any:
 
 
 @pytest.mark.parametrize("command", schemas.COMMANDS)
-def test_what_is_kept_is_what_the_code_makes(command: str):
+def test_stored_schema_is_up_to_date(command: str):
     """After a change: python -m hawb.views.schemas."""
     assert json.loads(schemas.kept(command)) == schemas.schema(command)
 
 
 @pytest.mark.parametrize("command", schemas.COMMANDS)
-def test_each_is_a_schema_with_its_version_in_its_name(command: str):
+def test_schema_is_valid_and_has_its_version_in_its_name(command: str):
     told = json.loads(schemas.kept(command))
     Draft202012Validator.check_schema(told)
     assert told["$id"] == f"urn:hawb:schema:{schemas.VERSION}:{command}"
 
 
-def test_every_command_that_answers_with_json_has_one():
+def test_every_command_with_json_output_has_a_schema():
     with_json = {
         name for name, command in every_command().items() if any("--json" in option.opts for option in command.params)
     }
     assert with_json == {*schemas.COMMANDS} == {file.stem for file in schemas.FOLDER.iterdir()}
 
 
-def test_the_command_prints_what_is_kept():
+def test_schema_command_prints_the_stored_schema():
     result = CliRunner().invoke(main, ["schema", "safe"])
     assert (result.exit_code, result.stdout) == (0, schemas.kept("safe"))
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_outcomes(name: str):
+def test_outcomes_match_the_schema(name: str):
     validate("run", answer("run", SCENARIOS / f"{name}.yaml"))
 
 
@@ -72,11 +72,11 @@ def test_outcomes(name: str):
         ("upgrade", ("--to", "3.13", "--from", "3.10", "--wait", "none")),
     ],
 )
-def test_answers_about_a_real_cluster(command: str, options: tuple):
+def test_answers_about_a_real_cluster_match_the_schema(command: str, options: tuple):
     validate(command, answer(command, *FILES[:3], *options))
 
 
-def test_an_upgrade_by_own_times(tmp_path):
+def test_upgrade_with_own_times_matches_the_schema(tmp_path):
     file = tmp_path / "own.yaml"
     for draws in ("", "draws: [{timing: {start_s: 7}}, {timing: {start_s: 12}}]\n"):
         file.write_text(f"numbers: ours\nenvironment: {{timing: {{start_s: 9}}}}\n{draws}"
@@ -86,28 +86,28 @@ def test_an_upgrade_by_own_times(tmp_path):
         assert (told["own_times"]["within"] is None) == (not draws)
 
 
-def test_searches():
+def test_searches_match_the_schema():
     validate("explore", json.loads(json.dumps(plain_answer(*searched_for()))))
 
 
-def test_logs():
+def test_incidents_match_the_schema():
     validate("incident", answer("incident", KEPT_LOGS[0], "--events", "--clients"))
     validate("incident", answer("incident", KEPT_LOGS[0]))
 
 
-def test_rates():
+def test_rates_match_the_schema():
     validate("rates", answer("rates", KEPT_LOGS[0].parent))
 
 
-def test_audits():
+def test_audits_match_the_schema():
     validate("audit", audit.plain(audited_summary()))
 
 
-def test_estimates():
+def test_estimates_match_the_schema():
     validate("study", [estimate("plain"), estimate("better", "publish_down_s", -3.0, -1.0)])
 
 
-def test_a_key_that_nobody_told_of_is_found():
+def test_undocumented_key_is_detected():
     told = answer("lint", SCENARIOS / f"{STORIES[0]}.yaml")
     told[0]["findings"][0]["colour"] = "red"
     with pytest.raises(ValidationError, match="colour"):

@@ -1,4 +1,4 @@
-"""An incident in sentences: of real clusters, and what is told in one sentence."""
+"""Incidents in sentences: real clusters, and events that are combined into one sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def told(story) -> tuple[list[Sentence], Names]:
 
 
 @pytest.mark.parametrize("story", SOME, ids=title)
-def test_each_is_a_sentence_with_its_lines_in_the_order_of_time(story):
+def test_sentences_have_log_lines_and_are_ordered_by_time(story):
     found, _ = told(story)
     assert [one.number for one in found] == [*range(1, len(found) + 1)]
     assert all(one.at_us <= other.at_us for one, other in pairwise(found))
@@ -64,7 +64,7 @@ def test_a_partition_that_autoheal_ends():
     ]
 
 
-def test_every_kind_can_be_told_and_marked():
+def test_every_kind_of_event_has_a_sentence_and_a_mark():
     untold = {"mirrors_missed"}
     assert {*WORDS} - {LATER, NEEDLESS, STOPPED, LOST, ENDANGERED} == {*KINDS} - untold
     assert {words.look for words in WORDS.values()} <= {*SHAPES}
@@ -124,7 +124,7 @@ def happened(at_s: float, kind: str, **fields) -> ClusterEvent:
         ([happened(1, "queue_shrunk", node="a")], ["Every quorum queue was shrunk by force to the member on a."]),
     ],
 )  # fmt: skip
-def test_what_is_one_sentence(found, expected):
+def test_related_events_are_one_sentence(found, expected):
     assert [one.text for one in sentences(found, PLAIN)] == expected
 
 
@@ -136,7 +136,7 @@ def test_what_is_one_sentence(found, expected):
         ([("a", "b"), ("a", "c"), ("b", "c")], [("a",), ("b",), ("c",)]),
     ],
 )
-def test_sides_are_who_missed_the_same(pairs, expected):
+def test_sides_are_nodes_that_see_the_same_nodes_down(pairs, expected):
     assert sides(pairs) == expected
 
 
@@ -150,12 +150,12 @@ def test_sides_are_who_missed_the_same(pairs, expected):
         (["rabbit@mq1"], ["mq1"]),
     ],
 )
-def test_nodes_are_called_as_briefly_as_they_can_be_told_apart(nodes, called):
+def test_nodes_have_the_shortest_distinct_names(nodes, called):
     found = names(nodes, [])
     assert [found.node(node) for node in nodes] == called
     assert found.text(f"{nodes[0]} is down") == f"{called[0]} is down"
 
 
-def test_files_of_one_name_have_their_folders():
+def test_files_of_one_name_are_shown_with_their_folders():
     found = names([], ["x/a/rabbit.log", "x/b/rabbit.log"])
     assert found.line(Event(at_us=0, node="a", kind="node_up", file="x/b/rabbit.log", line=9)) == "b/rabbit.log:9"

@@ -1,4 +1,4 @@
-"""The story: a sentence for every event, whole sentences, routine folded; and the broker's log lines."""
+"""The story of an outcome: a sentence for each event, combined routine events, and the broker's log lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_every_event_has_a_sentence_and_a_tone():
 
 
 @pytest.mark.parametrize("event", [name for name, (_, text) in SENTENCES.items() if isinstance(text, dict)])
-def test_every_reason_that_the_closed_list_names_has_its_sentence(event):
+def test_every_listed_reason_has_a_sentence(event):
     variants = set(SENTENCES[event][1])
     field = VARIED_BY.get(event, "reason")
     if event == "messages_lost":
@@ -37,7 +37,7 @@ def test_every_reason_that_the_closed_list_names_has_its_sentence(event):
         assert variants in ({True, False}, {"none", "first", "same", "other"})
 
 
-def test_the_election_of_a_declaration_and_the_majority_of_an_election_need_no_sentence():
+def test_first_election_and_regained_majority_have_no_sentence():
     told = [(s.tone, s.text) for s in sentences(play(QUORUM_PARTED))]
     assert told == [
         ("plain", "Quorum queue q was declared, led by e, with members on a, b, c and 2 more (no policy)."),
@@ -64,7 +64,7 @@ def test_the_election_of_a_declaration_and_the_majority_of_an_election_need_no_s
     ]
 
 
-def test_a_majority_that_is_back_and_what_only_one_side_sees_are_told():
+def test_regained_majority_and_views_of_one_side_have_sentences():
     parted = texts(play(QUORUM_PARTED + "  - heal: true\n"))
     assert parted[-3] == "q commits again: c leads it and reaches a majority of its members."
     seen = texts(steps(QUORUM, {"partition": [["a", "b"], ["c"]]}, {"wait": 75}))
@@ -92,7 +92,7 @@ def test_an_election_is_logged_by_ra(version, machine):
     ]
 
 
-def test_one_message_was_confirmed_alone():
+def test_single_message_uses_the_singular():
     told = texts(steps(QUORUM, {"publish": {"queue": "q", "count": 1}}))
     assert re.fullmatch(
         r"Message 1 was published to q and committed by a majority \(a, b and c\). It was confirmed at 0.0\d+ s.",
@@ -100,15 +100,15 @@ def test_one_message_was_confirmed_alone():
     )
 
 
-def test_what_nobody_is_left_to_learn_nobody_learns():
+def test_undetected_faults_have_no_detection_sentence():
     assert texts(steps({"power_off": "a"}, {"wait": 90}, nodes=("a",)))[-1].startswith("The host of a lost power")
 
 
-def test_every_cause_is_told():
+def test_every_cause_has_a_sentence():
     assert SENTENCES["messages_lost"][1].keys() == CAUSES.keys()
 
 
-def test_the_story_of_a_loss():
+def test_story_of_a_loss():
     told = sentences(play(UNSYNCHRONISED))
     assert [(s.t, s.step, s.tone, s.text) for s in told[-4:]] == [
         (7.005626, 7, "fault", "a was killed."),
@@ -129,7 +129,7 @@ def test_a_sentence_points_to_its_event():
     assert loss.queues == ("ha.orders",)
 
 
-def test_confirms_are_folded_into_what_was_published():
+def test_confirms_are_combined_with_the_publish():
     told = texts(play(UNSYNCHRONISED))
     assert (
         "Messages 1 to 100 were published to ha.orders and reached a, b and c. They were confirmed at 0.003 s." in told
@@ -137,7 +137,7 @@ def test_confirms_are_folded_into_what_was_published():
     assert not any("got a confirm" in text for text in told)
 
 
-def test_what_happens_to_several_queues_at_once_is_one_sentence():
+def test_equal_events_of_several_queues_are_one_sentence():
     told = texts(
         steps(
             policy(ha_mode="all"),
@@ -149,13 +149,13 @@ def test_what_happens_to_several_queues_at_once_is_one_sentence():
     assert sum("mirror on b" in text for text in told) == 1
 
 
-def test_a_story_without_causes_is_the_same():
+def test_causes_do_not_change_the_story():
     told = play(UNSYNCHRONISED)
     assert sentences(recorded(told)) == sentences(told)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_name_breaks_a_line(name):
+def test_names_contain_no_line_breaks(name):
     told = sentences(hostile(name))
     assert f"{shown(name)} was killed." in [sentence.text for sentence in told]
     for sentence in told:
@@ -202,19 +202,19 @@ def test_a_mirror_that_policy_drops_is_logged_but_not_the_end_of_mirroring():
     assert not any("Dropping" in (line or "") for line in log_lines(none))
 
 
-def test_nobody_logs_the_end_of_the_last_node():
+def test_end_of_the_last_node_is_not_logged():
     told = steps({"kill": "a"}, nodes=("a",))
     assert "node_down_noticed" in [event["event"] for event in told["events"]]
     assert set(log_lines(told)) == {None}
 
 
-def test_who_comes_up_is_greeted_by_those_that_run():
+def test_running_nodes_log_a_starting_node():
     told = steps({"stop": ["c"]}, {"kill": "a"}, {"start": "a"}, {"stop": ["b", "a"]}, {"start": "a"})
     up = [line for line in log_lines(told) if line and " up" in line]
     assert up == ["node a up\nrabbit on node a up\nrabbit on node b up"]
 
 
-def test_nodes_that_hear_nothing_pause_for_want_of_a_majority():
+def test_nodes_in_a_minority_log_that_they_pause():
     cluster = "cluster: {nodes: [a, b, c], cluster_partition_handling: pause_minority}\n"
     told = play(f"scenario: x\n{cluster}steps:\n  - partition: [[a], [b, c]]\n  - wait: 90\n")
     lines = "\n".join(line for line in log_lines(told) if line).splitlines()
@@ -223,7 +223,7 @@ def test_nodes_that_hear_nothing_pause_for_want_of_a_majority():
 
 
 @pytest.mark.parametrize(("alarms", "line"), [(0, "complete"), (1, " synchronisation cancelled ")])
-def test_only_a_synchronisation_that_is_held_is_logged_as_cancelled(alarms, line):
+def test_only_a_suspended_synchronisation_is_logged_as_cancelled(alarms, line):
     told = play(
         "scenario: x\ncluster: {nodes: [a, b]}\npolicies: [{name: p, pattern: .*, definition: {ha-mode: all}}]\n"
         "queues: [{queue: q, master: a, mirrors: [b], messages: 30000, size: 4000}]\nsteps:\n"

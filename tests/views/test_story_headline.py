@@ -1,5 +1,4 @@
-"""The headline of a story: it says what the ledger says, whatever happened. Each scenario of data/ is compared where it
-is played (`tests/house/test_scenarios.py`)."""
+"""The headline of a story agrees with the ledger. `tests/house/test_scenarios.py` compares those of data/scenarios."""
 
 from __future__ import annotations
 
@@ -34,18 +33,18 @@ steps:
 
 
 def told_of(scenario: Scenario) -> list[str]:
-    """Where headlines are wrong, at the end of a story and after each of its steps."""
+    """Return the wrong headlines at the end of a story and after each step."""
     run = Run.of(scenario)
     return [wrong for count in range(len(run.steps) + 1) for wrong in disagreements(outcome(run, run.moment(count)))]
 
 
 @pytest.mark.parametrize("first", sample(range(0, 2_000 if LONG else 200, STORIES)))
-def test_random_stories_have_headlines_that_their_ledgers_bear_out(first: int):
+def test_headlines_of_random_stories_agree_with_their_ledgers(first: int):
     for number in range(first, first + STORIES):
         assert told_of(random_scenario(13, number, VERSIONS[number % len(VERSIONS)])) == []
 
 
-def test_what_is_lost_with_its_queue_and_what_no_queue_took_are_told_apart():
+def test_lost_and_refused_messages_are_counted_separately():
     told = play(WITH_QUEUE_AND_ONE_MORE)
     assert disagreements(told) == []
     assert toned_headline(told)["text"] == (
@@ -54,7 +53,7 @@ def test_what_is_lost_with_its_queue_and_what_no_queue_took_are_told_apart():
     )
 
 
-def test_only_some_that_were_lost_had_been_confirmed():
+def test_headline_counts_lost_messages_that_were_confirmed():
     transient = {"declare": {"queue": "q", "node": "a", "durable": False}}
     plain = {"publish": {"queue": "q", "count": 2, "mode": "plain", "node": "a"}}
     told = steps(transient, {"publish": {"queue": "q", "count": 3, "node": "a"}}, plain, {"kill": "a"})
@@ -63,14 +62,14 @@ def test_only_some_that_were_lost_had_been_confirmed():
 
 
 @pytest.mark.parametrize("mode", ["confirm", "plain", "tx"])
-def test_messages_that_no_queue_took_are_no_all_clear(mode: str):
+def test_refused_messages_prevent_a_yes(mode: str):
     told = steps({"declare": {"queue": "ha.orders"}}, {"publish": {"queue": "ha.order", "count": 3, "mode": mode}})
     assert disagreements(told) == []
     assert toned_headline(told)["tone"] == "harmed"
     assert toned_headline(told)["text"].startswith("No queue took 3 messages for ha.order")
 
 
-def test_what_a_paused_node_had_is_no_side_of_a_partition():
+def test_paused_node_is_not_a_side_of_a_partition():
     told = play("""
         scenario: paused
         cluster: {nodes: [a, b, c], version: "3.13", cluster_partition_handling: pause_minority}
@@ -84,14 +83,14 @@ def test_what_a_paused_node_had_is_no_side_of_a_partition():
     assert toned_headline(told)["text"] == "Nothing is lost, but q is down."
 
 
-def test_a_full_queue_that_takes_no_more_is_told():
+def test_full_queue_is_stated():
     full = {"queue": "q", "arguments": {"x-max-length": 2, "x-overflow": "reject-publish"}}
     told = steps({"declare": full}, {"publish": {"queue": "q", "count": 5}}, {"publish": {"queue": "q", "count": 5}})
     assert disagreements(told) == []
     assert headline(told).untaken.count and not headline(told).untaken.confirmed
 
 
-def test_losses_outages_and_refusals_stand_in_one_headline():
+def test_losses_outages_and_refusals_share_one_headline():
     told = steps(
         {"declare": {"queue": "t", "node": "a", "durable": False}}, {"declare": {"queue": "q", "node": "a"}},
         {"publish": {"queue": "t", "count": 2, "node": "a"}}, {"kill": "a"}, {"purge": "x"},

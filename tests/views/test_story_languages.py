@@ -1,4 +1,4 @@
-"""Stories in other languages: nothing of what a person reads about one is left in English but names."""
+"""Stories in other languages: all text but names is translated."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def played(file: Path) -> dict:
 
 
 def strings(value: object) -> Iterator[str]:
-    """All names and texts in a value, keys included."""
+    """Yield all names and texts in a value, including keys."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key
@@ -53,7 +53,7 @@ def strings(value: object) -> Iterator[str]:
 
 
 def names_of(told: dict) -> set[str]:
-    """What is a name in an outcome, or a text of RabbitMQ's."""
+    """Return the names in an outcome and RabbitMQ's own texts."""
     events = {text for event in told["events"] for text in strings([event["queue"], event["node"], event["detail"]])}
     tables = set(strings([list(told[key]) for key in ("nodes", "queues", "ledger", "consumers", "publishers")]))
     refused = {text for error in told["errors"] for text in (error["text"], " ".join(error["text"].split()))}
@@ -64,7 +64,7 @@ def names_of(told: dict) -> set[str]:
 
 
 def texts(told: dict) -> Iterator[str]:
-    """What a person reads of a story."""
+    """Yield the texts of a story."""
     yield summary.toned_headline(told)["text"]
     yield run_verdict.verdict(told).sentence
     yield from (one.what for one in run_verdict.todo(told))
@@ -76,7 +76,7 @@ def texts(told: dict) -> Iterator[str]:
 
 
 @pytest.mark.full
-def test_what_is_told_of_stories_comes_from_the_catalogues(tmp_path: Path) -> None:
+def test_texts_of_stories_come_from_the_catalogues(tmp_path: Path) -> None:
     with pseudo_language(tmp_path):
         left = {}
         for file in SCENARIOS[::EACH]:
@@ -89,7 +89,7 @@ def test_what_is_told_of_stories_comes_from_the_catalogues(tmp_path: Path) -> No
     assert not left
 
 
-def test_the_report_of_a_story_is_told_in_the_language_in_force() -> None:
+def test_report_of_a_story_is_in_the_language_in_force() -> None:
     told = played(Path("data/scenarios/unsynchronised-mirror-promoted.yaml"))
     with language("zh"):
         chinese = run_report.report(told, width=60)

@@ -1,4 +1,4 @@
-"""The views against the engine's own state, over random scenarios: what they say is so, and they always have words."""
+"""Views compared with the engine's state over random scenarios."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ few = settings(max_examples=500 if LONG else 100)
 
 
 @given(scenarios)
-def test_the_nodes_that_a_message_is_said_to_be_on_have_it(steps):
+def test_nodes_named_for_a_message_hold_it(steps):
     run = run_of(steps)
     moment, told = run.moment(), outcome(run)
     queue = moment.state.queues.get("q")
@@ -108,7 +108,7 @@ def test_the_nodes_that_a_message_is_said_to_be_on_have_it(steps):
 
 @few
 @given(quorum_scenarios)
-def test_the_members_that_a_message_is_said_to_be_on_have_it_in_their_logs(steps):
+def test_members_named_for_a_message_have_it_in_their_logs(steps):
     run = run_of(steps)
     state, told = run.moment().state, outcome(run)
     queue, names = state.queues["q"], run.settings.names
@@ -121,7 +121,7 @@ def test_the_members_that_a_message_is_said_to_be_on_have_it_in_their_logs(steps
 
 
 def has_logged(log: Log, number: int) -> bool:
-    """Whether a log has the entry that publishes a message, itself or in its snapshot."""
+    """Return True if a log or its snapshot has the entry that publishes the message."""
     commands = [run.command for run in log.runs]
     return log.snapshot.index > 0 or any(runs.contains(getattr(one, "numbers", ()), number) for one in commands)
 
@@ -130,7 +130,7 @@ def has_logged(log: Log, number: int) -> bool:
 @given(quorum_scenarios)
 @example([QUORUM_QUEUE, {"drain": "c"}, {"stop": "a"}, {"revive": "c"}])
 @example([QUORUM_QUEUE, {"partition": [["a"], ["b", "c"]]}, {"purge": "q"}, {"drain": "a"}])
-def test_members_have_the_roles_that_their_lanes_end_with(steps):
+def test_lanes_end_with_the_roles_of_the_members(steps):
     run = run_of(steps)
     state, told = run.moment().state, outcome(run)
     group, ends = state.groups["q"], roles(told, "q")
@@ -143,7 +143,7 @@ def test_members_have_the_roles_that_their_lanes_end_with(steps):
 
 @few
 @given(st.one_of(scenarios, quorum_scenarios))
-def test_every_outcome_can_be_shown_in_every_way(steps):
+def test_every_outcome_has_every_view(steps):
     run = run_of(steps)
     told, was = outcome(run), outcome(run, run.moment(len(steps) - 1))
     assert run_report.report(told)
@@ -163,7 +163,7 @@ def test_every_outcome_can_be_shown_in_every_way(steps):
 
 
 @given(scenarios)
-def test_every_copy_of_what_a_promotion_lost_is_said_to_have_ended(steps):
+def test_explanation_of_a_promotion_loss_names_the_end_of_each_copy(steps):
     told = outcome(run_of(steps))
     for loss in told["losses"]:
         heir = told["events"][told["events"][loss["event"]]["because"]]

@@ -12,7 +12,7 @@ ROW = {
 }  # fmt: skip
 
 
-def test_a_table_for_each_measure_that_any_trial_had():
+def test_report_has_a_table_for_each_observed_measure():
     none = ROW | {"measure": "refused", "mean": 0.0, "share": 0.0}
     told = report("A \x1b study", [ROW, ROW | {"design": "few", "mean_low": None, "mean_high": None}, none])
     assert "\x1b" not in told
@@ -22,7 +22,7 @@ def test_a_table_for_each_measure_that_any_trial_had():
     assert "None in any trial\n  refused\n" in told
 
 
-def test_a_mean_has_no_interval_by_few_events_and_says_how_many_trials_it_takes():
+def test_mean_of_few_events_has_no_interval_and_states_the_needed_trials():
     rare = ROW | {"design": "rare", "share": 0.002}
     told = report("A study", [ROW, rare, rare | {"design": "biased", "effective_trials": 900.0}])
     cells = [line.split("12,346")[1].strip().split("  ")[0] for line in told.splitlines() if "12,346" in line]
@@ -33,7 +33,7 @@ def test_a_mean_has_no_interval_by_few_events_and_says_how_many_trials_it_takes(
     assert "none seen" in report("A study", [ROW | {"share": 0.0}])
 
 
-def test_a_differences_assumption_and_quantiles_stand_before_the_tables():
+def test_assumption_and_quantiles_precede_the_tables():
     base, new = judged("base", "publish_down_s", 0, 0), judged("new", "publish_down_s", -3, -1)
     lengths = {"p50": 0.5, "p50_low": 0.4, "p50_high": 0.6, "p90": 30.0, "p90_low": 20.0, "p90_high": 40.0,
                "p99": 90.0, "p99_low": 70.0, "p99_high": None}  # fmt: skip
@@ -55,7 +55,7 @@ def judged(design: str, measure: str, low: float | None, high: float | None) -> 
                   "difference_low": low, "difference_high": high}  # fmt: skip
 
 
-def test_a_verdict_comes_before_the_tables_and_what_counts_before_all_else():
+def test_verdict_precedes_the_tables():
     rows = [judged(design, measure, *ends) for measure in ("outages", "publish_down_s", "lost_confirmed")
             for design, *ends in (("base", 0, 0), ("worse", 2, 4), ("better", -3, -1), ("alike", -1, 1))]  # fmt: skip
     verdict, _, beside, *tables, _ = report("A study", rows, "base").split("\n\n")
@@ -68,13 +68,13 @@ def test_a_verdict_comes_before_the_tables_and_what_counts_before_all_else():
     ]  # fmt: skip
 
 
-def test_there_is_no_verdict_of_one_design_and_no_difference_of_few_trials():
+def test_single_design_and_few_trials_give_no_comparison():
     assert "Beside" not in report("A study", [judged("base", "lost_confirmed", 0, 0)], "base")
     few = [judged("base", "lost_confirmed", 0, 0), judged("few", "lost_confirmed", None, None) | {"difference": 3.0}]
     assert "  rack: confirmed messages lost: no difference beyond chance" in report("A study", few, "base").splitlines()
 
 
-def test_weighted_trials_are_told_with_how_many_they_are_worth():
+def test_weighted_trials_show_their_effective_number():
     plain, biased = report("A study", [ROW]), report("A study", [ROW, ROW | {"effective_trials": 333.4}])
     assert "effective" not in plain
     table = next(part for part in biased.split("\n\n") if part.startswith("lost\n"))

@@ -1,4 +1,4 @@
-"""One look: whatever draws takes its colours, shapes and letters from `hawb.views.style`."""
+"""Style: all figures take colours, shapes and fonts from `hawb.views.style`."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ TYPES = ("classic", "quorum")
 
 
 def predicted() -> Figure:
-    """The throughput of queues and clusters."""
+    """Return the figure of the throughput of queues and clusters."""
     return throughput_figure({name: one_queue(name) for name in TYPES}, {name: cluster(name) for name in TYPES})
 
 
 def upgraded() -> Figure:
-    """A rolling upgrade of two nodes, of which the second does not come back."""
+    """Return the figure of a rolling upgrade of two nodes, of which the second does not restart."""
     stages = [
         Stage("rabbit@a", "ready", (), 0.0, 0.0, 1.0, 31.0, 36.0),
         Stage("$b$", "synced", ("q",), 31.0, 40.0, 41.0, 71.0, None),
@@ -86,7 +86,7 @@ def upgraded() -> Figure:
 
 
 def estimated() -> Figure:
-    """What a study comes to, of both types, with none in one of the cells."""
+    """Return the figure of a study's estimates for both types, with an empty cell."""
     ends = [("classic", 3.0, 1.0, 400.0), ("quorum", 0.0, 0.0, 0.1)]
     rows = [
         {"environment": "r", "design": name, "measure": "lost_confirmed", "trials": 9, "share": value, "share_low": low,
@@ -97,7 +97,7 @@ def estimated() -> Figure:
 
 
 def beside() -> Figure:
-    """Designs beside another one: less, more, and a thousand times as much more."""
+    """Return the figure of differences between designs: less, more, and a thousand times more."""
     ends = [("base", 0.0, 0.0, 0.0), ("less", -3.0, -5.0, -1.0), ("more", 2.0, 1.0, 3.0), ("most", 9e3, 8e3, 1e4)]
     rows = [
         {"environment": "r", "design": name, "measure": "lost_confirmed", "difference": value, "difference_low": low,
@@ -108,19 +108,19 @@ def beside() -> Figure:
 
 
 def spread() -> Figure:
-    """How the trials of two designs are spread, one of which mostly had none."""
+    """Return the figure of the distribution over trials of two designs, one of which is mostly zero."""
     return distribution_figure({"a": [(60.0, 0.9), (600.0, 0.5), (6e5, 0.0)], "b": [(0.0, 0.2), (6e4, 0.0)]}, DOWN)
 
 
 def converged() -> Figure:
-    """An estimate by 10 trials, which have no interval, by 100 and by 1,000."""
+    """Return the figure of an estimate from 10 trials (no interval), 100 and 1,000."""
     ends = [(10, 0.3, None, None), (100, 0.2, 0.1, 0.35), (1000, 0.25, 0.22, 0.28)]
     names = ("trials", "share", "share_low", "share_high")
     return convergence_figure([dict(zip(names, one, strict=True)) for one in ends], LOSS)
 
 
 def counted() -> Figure:
-    """One to seven replicas of a queue, each of which has lost something in one trial and was away in both."""
+    """Return the figure of one to seven replicas, each with a loss in one trial and downtime in both."""
     one = Inventory(profile=PROFILES["3.10"], queues=[Queue("/", "q", QueueFacts(messages=9))])
     made = what_if(one, matrix(), trials=0)
     downs = [Down(cell.replicas / 2, None, None, cell.replicas) for cell in made.cells[1:]]
@@ -130,7 +130,7 @@ def counted() -> Figure:
 
 
 def agreed() -> Figure:
-    """Two settings that were asked together and of which a tenth differed, and one that was asked less."""
+    """Return the figure of agreement for two settings."""
     pairs = [("consumer", "one", "queue", "durable", 50, 45), ("consumer", "none", "queue", "durable", 4, 4)]
     return heat_map([Pair(*pair) for pair in pairs])
 
@@ -144,7 +144,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 each = pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
 
 
-def test_every_figure_of_matplotlib_is_drawn_here() -> None:
+def test_every_matplotlib_figure_is_tested_here() -> None:
     names = [module.name for module in pkgutil.walk_packages(hawb.views.__path__, "hawb.views.")]
     modules = [importlib.import_module(name) for name in names]
     found = {
@@ -163,7 +163,7 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
 
 
 @pytest.mark.parametrize("draw", sample(FIGURES.values(), 5), ids=FIGURES)
-def test_colours_letters_and_markers_of_a_figure_are_those_of_the_style(draw: Callable[[], Figure]) -> None:
+def test_figure_uses_colours_fonts_and_markers_of_the_style(draw: Callable[[], Figure]) -> None:
     figure = draw()
     figure.draw_without_rendering()
     shown = [artist for artist in figure.findobj() if artist.get_visible()]
@@ -176,7 +176,7 @@ def test_colours_letters_and_markers_of_a_figure_are_those_of_the_style(draw: Ca
 
 
 @each
-def test_the_title_is_the_sentence_that_a_figure_shows_and_nothing_is_cut_off(draw: Callable[[], Figure]) -> None:
+def test_title_is_a_sentence_and_nothing_is_clipped(draw: Callable[[], Figure]) -> None:
     figure = draw()
     title = figure.get_suptitle()
     assert title[0].isupper() or title[0].isdecimal()
@@ -192,14 +192,14 @@ def test_the_title_is_the_sentence_that_a_figure_shows_and_nothing_is_cut_off(dr
 
 
 @pytest.mark.parametrize("draw", sample(FIGURES.values(), 3), ids=FIGURES)
-def test_a_figure_is_the_same_whatever_the_reader_has_set(draw: Callable[[], Figure]) -> None:
+def test_figure_ignores_the_users_matplotlib_settings(draw: Callable[[], Figure]) -> None:
     usual = pixels(draw())
     with plt.rc_context(ANOTHER_TASTE):
         figure = draw()
     assert pixels(figure) == usual
 
 
-def test_no_other_module_names_a_colour_or_a_font() -> None:
+def test_only_the_style_defines_colours_and_fonts() -> None:
     for file in HAWB.rglob("*.py"):
         text = file.read_text(encoding="utf-8")
         if file.name != "style.py":
@@ -211,7 +211,7 @@ def test_no_other_module_names_a_colour_or_a_font() -> None:
         assert {found.strip() for found in re.findall(r"rgb\(([^)/]*)", css)} <= {"0 0 0"}, file  # shadows
 
 
-def test_looks_that_are_alike_mean_the_same() -> None:
+def test_equal_styles_have_equal_meanings() -> None:
     alike = defaultdict(set)
     for name, look in style.LOOKS.items():
         alike[look.colour, look.glyph].add(name)
@@ -222,7 +222,7 @@ def test_looks_that_are_alike_mean_the_same() -> None:
     ]
 
 
-def test_colour_alone_tells_nothing_but_a_fault_from_a_node_that_is_down() -> None:
+def test_styles_differ_by_more_than_colour() -> None:
     glyphs = defaultdict(set)
     for look in style.LOOKS.values():
         glyphs[look.glyph].add(look.colour)
@@ -237,7 +237,7 @@ def test_types_of_queues_differ_in_print_without_colours() -> None:
 
 
 @pytest.mark.parametrize("theme", [style.LIGHT, style.DARK], ids=["light", "dark"])
-def test_each_text_stands_out_from_every_ground_it_is_written_on(theme: dict[str, str]) -> None:
+def test_text_contrasts_with_every_background(theme: dict[str, str]) -> None:
     grounds, inks = ("ground", "place", "raised", "changed"), {*theme} - {"line", "on-lost"}
     own = {name for name in theme if name.endswith("-ground")}
     pairs = set(product(inks - own - {*grounds}, grounds)) | {("on-lost", "lost"), ("ground", "ink")}
@@ -247,7 +247,7 @@ def test_each_text_stands_out_from_every_ground_it_is_written_on(theme: dict[str
 
 
 def colours(artist: Artist) -> Iterator[str]:
-    """The colours that an artist shows, without their opacity; of a scale from one to another both."""
+    """Yield the colours of an artist without opacity; for a gradient both ends."""
     given: list[object] = []
     if isinstance(artist, ScalarMappable) and artist.get_array() is not None:
         given = [artist.cmap(0.0), artist.cmap(1.0)]
@@ -268,14 +268,14 @@ def colours(artist: Artist) -> Iterator[str]:
 
 
 def pixels(figure: Figure) -> bytes:
-    """A figure as it is drawn."""
+    """Return a figure as rendered pixels."""
     drawn = BytesIO()
     figure.savefig(drawn, format="raw", dpi=50)
     return drawn.getvalue()
 
 
 def lightness(colour: str) -> float:
-    """What is left of a colour in a grey print, from 0 to 1."""
+    """Return the lightness of a colour in a grey print, from 0 to 1."""
     red, green, blue, _ = to_rgba_array(colour)[0]
     return 0.299 * red + 0.587 * green + 0.114 * blue
 

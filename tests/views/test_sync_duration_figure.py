@@ -18,7 +18,7 @@ def test_a_table_by_depth_and_batch_size():
 
 
 @pytest.mark.parametrize(("value", "told"), [(0.5, "0.500 s"), (59, "59.0 s"), (90, "1.50 min"), (9000, "2.50 h")])
-def test_a_duration_in_a_unit_that_can_be_read(value: float, told: str):
+def test_duration_uses_a_readable_unit(value: float, told: str):
     from hawb.study.prediction import Prediction
 
     assert in_a_cell(Prediction.of(value, "s", [0.0])).startswith(told)
@@ -26,7 +26,7 @@ def test_a_duration_in_a_unit_that_can_be_read(value: float, told: str):
 
 @pytest.mark.parametrize("network", [1, 12.5, 100])
 @pytest.mark.parametrize("size", [1000, 300_000, 10_000_000])
-def test_the_longest_batch_is_where_the_model_begins_to_warn(size: int, network: float):
+def test_longest_batch_is_where_the_model_warns(size: int, network: float):
     longest = int(longest_batches([size], [network], 15).iat[0, 0].replace(",", ""))
 
     def warns(batch_size: int) -> bool:
@@ -36,7 +36,7 @@ def test_the_longest_batch_is_where_the_model_begins_to_warn(size: int, network:
     assert warns(longest + 1) and not (longest > 1 and warns(longest - 1))
 
 
-def test_a_figure_has_a_line_for_each_batch_size_and_what_was_published():
+def test_figure_has_a_line_per_batch_size_and_published_points():
     (axes,) = duration_figure([1000, 1_000_000], [1, 4096]).axes
     lines = [line for line in axes.lines if len(line.get_xdata()) == 2]
     assert [line.get_label() for line in lines] == ["batches of 1", "batches of 4,096"]
@@ -44,13 +44,13 @@ def test_a_figure_has_a_line_for_each_batch_size_and_what_was_published():
     assert [tuple(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) == 1] == [(60,), (6,), (5,)]
 
 
-def test_batch_sizes_that_come_to_the_same_share_a_line_with_their_names_at_its_end():
+def test_equal_batch_sizes_share_a_labelled_line():
     (axes,) = duration_figure([1000, 1_000_000], [1, 4096, 4097]).axes
     assert [text.get_text() for text in axes.texts][:2] == ["batches of 1", "batches of 4,096 or 4,097"]
     assert len(axes.collections) == 2  # the bands
 
 
-def test_the_title_says_how_long_the_deepest_queue_is_blocked():
+def test_title_states_how_long_the_deepest_queue_is_blocked():
     found = {size: duration(10**6, batch_size=size) for size in (4096, 1)}
     told = sentence(10**6, found)
     assert told == (

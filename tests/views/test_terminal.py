@@ -1,4 +1,4 @@
-"""Text for a terminal: in the order of the page, within any width, with colours only where there are some."""
+"""Reports in a terminal: order of the page, any width, and colours if supported."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ WIDTHS = (60, 80, 120)
 
 
 def wide(line: str) -> int:
-    """How many columns a line takes; isolates take none."""
+    """Return how many columns a line takes; bidirectional isolates take none."""
     return len(line.replace("\u2068", "").replace("\u2069", ""))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_report_keeps_to_the_width_and_to_the_order(name: str, width: int):
+def test_report_fits_the_width_and_keeps_the_order(name: str, width: int):
     report = answered(name)[0]
     told = text(report, width)
     assert [line for line in told.splitlines() if wide(line) > width and not line.startswith("     $ ")] == []
@@ -42,7 +42,7 @@ def test_a_report_keeps_to_the_width_and_to_the_order(name: str, width: int):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_colours_change_nothing_but_colours(name: str):
+def test_colours_do_not_change_the_text(name: str):
     report = answered(name)[0]
     plain, coloured = text(report), text(report, colour=True)
     assert "\x1b" not in plain and "\x1b[1;3" in coloured
@@ -50,7 +50,7 @@ def test_colours_change_nothing_but_colours(name: str):
     assert bare == plain.splitlines()
 
 
-def test_a_column_gives_way_before_a_table_is_told_row_by_row():
+def test_column_shrinks_before_a_table_becomes_a_list():
     rows = [("plain.transient", "loses 5 messages and is deleted", "its queue was not durable and its process ended")]
     heads = ("queue", "what happens", "why")
     assert columns(rows, heads, 120).count("\n") == 1
@@ -61,7 +61,7 @@ def test_a_column_gives_way_before_a_table_is_told_row_by_row():
     assert stacked[:3] == ["plain.transient", "  what happens: loses 5", "  messages and is deleted"]
 
 
-def test_no_word_of_a_usual_length_is_broken():
+def test_words_of_usual_length_are_not_broken():
     rows = [("error", "promotes-always-on-shutdown", "ha-promote-on-shutdown always with ha-mode all")]
     for width in (50, 60, 70, 80, 90):
         told = columns(rows, ("severity", "code", "what"), width)
@@ -69,12 +69,12 @@ def test_no_word_of_a_usual_length_is_broken():
         assert max(map(len, told.splitlines())) <= width
 
 
-def test_a_table_without_a_width_is_as_wide_as_it_is():
+def test_table_without_a_width_is_not_wrapped():
     rows = [["x" * 150, "y" * 100]]
     assert columns(rows, ("a", "b"), None).splitlines() == [f"{'a':<152}b", f"{'x' * 150}  {'y' * 100}"]
 
 
-def test_a_column_is_as_wide_as_its_letters():
+def test_column_width_is_the_display_width():
     told = columns([["主节点已同步的镜像", 5]], ("节点", "n"), None)
     assert told.splitlines() == [f"节点{' ' * 16}n", "主节点已同步的镜像  5"]
 
@@ -105,7 +105,7 @@ def test_columns_of_numbers_are_found():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_name_steers_a_terminal(name: str):
+def test_names_contain_no_terminal_control_characters(name: str):
     part = Part(name, Table(name, (name, "b"), [(name, name)]), (name,))
     report = Report(name, name, Verdict("no", name), (ToDo(name),), (part,), (name,), (name,))
     for width in WIDTHS:
@@ -123,7 +123,9 @@ class Screen:
     ("given", "colour"),
     [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
 )
-def test_colours_are_for_terminals_that_have_them(monkeypatch: pytest.MonkeyPatch, given: dict[str, str], colour: bool):
+def test_colours_are_used_only_by_terminals_that_support_them(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], colour: bool
+):
     monkeypatch.setattr(sys, "stdout", Screen())
     for key, value in ({"TERM": "xterm", "COLUMNS": "93"} | given).items():
         monkeypatch.setenv(key, value)
@@ -132,7 +134,7 @@ def test_colours_are_for_terminals_that_have_them(monkeypatch: pytest.MonkeyPatc
     assert terminal.terminal() == (93, colour)
 
 
-def test_what_is_piped_is_plain_and_as_wide_as_ever():
+def test_piped_output_is_plain_and_unwrapped():
     environment = os.environ | {"COLUMNS": "60", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color"}
     program = (
         "from hawb.views.terminal import for_terminal, terminal\nfrom hawb.views.report import Report, Verdict\n"
@@ -143,6 +145,6 @@ def test_what_is_piped_is_plain_and_as_wide_as_ever():
 
 
 @pytest.mark.parametrize("imported", ["hawb", "hawb.cli", "hawb.views.story.run_report", "hawb.views.page"])
-def test_rich_is_loaded_where_something_is_drawn(imported: str):
+def test_rich_is_imported_only_for_drawing(imported: str):
     program = f"import sys, {imported}; sys.exit('rich' in sys.modules or 'tabulate' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

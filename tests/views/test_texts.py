@@ -1,4 +1,4 @@
-"""What the broker says, beside what the model says today: the kept table and its page are what the recordings give."""
+"""Texts of the broker beside those of the model: the stored table and page agree with the recordings."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ ANEW = "write it anew: python -m hawb.views.broker.text_page"
 
 @cache
 def rows() -> list[Row]:
-    """The table as recordings and model give it now."""
+    """Return the table from the recordings and the current model."""
     return texts.table(DATA, WHY)
 
 
-def test_the_table_is_what_model_and_broker_say() -> None:
+def test_stored_table_is_up_to_date() -> None:
     assert (DATA / "texts.csv").read_text(encoding="utf-8") == as_csv(rows()), ANEW
 
 
-def test_the_page_is_that_of_the_table() -> None:
+def test_stored_page_is_up_to_date() -> None:
     assert (DATA / "texts.md").read_text(encoding="utf-8") == as_page(rows()), ANEW
 
 
-def test_where_model_and_broker_differ_the_reason_is_told() -> None:
+def test_differing_texts_have_a_reason() -> None:
     assert [row.said for row in rows() if not row.said.equal and row.reason is None] == []
 
 
@@ -51,7 +51,7 @@ def test_each_release_has_been_asked_for_each_kind(release: str, kind: str) -> N
 
 
 @pytest.mark.parametrize("file", LOGS, ids=lambda file: f"{file.parent.name}-{file.stem}")
-def test_a_log_is_of_the_scenario_as_it_stands_and_tells_nothing_of_the_machine(file: Path) -> None:
+def test_log_belongs_to_the_current_scenario_and_names_no_machine(file: Path) -> None:
     played, lines = node_logs.read(file)
     command = f"hawb record --log --broker {file.parent.name} data/scenarios/{file.stem}.yaml"
     assert played == recordings.digest(scenario_of(file)), f"its steps have changed: {command}"
@@ -80,15 +80,15 @@ def test_a_log_is_of_the_scenario_as_it_stands_and_tells_nothing_of_the_machine(
         (None, None),
     ],
 )
-def test_a_form_has_neither_names_nor_numbers(text: str | None, its_form: str | None) -> None:
+def test_form_of_a_text_has_no_names_or_numbers(text: str | None, its_form: str | None) -> None:
     assert form(text) == its_form
 
 
-def test_a_text_is_laid_as_it_would_stand_in_one_line() -> None:
+def test_text_is_joined_into_one_line() -> None:
     assert texts.laid('Error:\nno [{<<"a">>,\n    1}]\n') == 'no [{<<"a">>,1}]'
 
 
-def test_a_reason_is_for_texts_of_its_kind_and_releases_that_both_patterns_are_found_in() -> None:
+def test_reason_applies_to_its_kind_releases_and_patterns() -> None:
     said = Statement("3.8", "ctl", "x", 0, "the last node cannot be removed: last_node", "last_node")
     known = Reason("ctl", "why", model="last node", broker="^last_node$", releases=("3.8",))
     assert reason_for(said, [known]) == "why"
@@ -105,7 +105,7 @@ def test_a_file_of_reasons_with_another_key_is_refused(tmp_path) -> None:
         texts.reasons(tmp_path / "why.yaml")
 
 
-def test_a_log_line_of_only_one_side_is_told_as_of_that_side() -> None:
+def test_log_line_of_one_side_only_is_listed() -> None:
     told = {"version": "3.10", "events": [], "errors": []}
     found = list(texts.logged(Statement("3.10", "", "x", 0, None, None), told, [node_logs.LogLine(1, "a", "text")]))
     assert found == [Statement("3.10", "log", "x", 1, None, "text")]

@@ -23,7 +23,7 @@ def figure(models: tuple) -> Figure:
 
 
 def marks(figure: Figure, panel: int) -> dict[str, list[tuple[float, float]]]:
-    """What is drawn as marks in a panel, by its label."""
+    """Return the marks of a panel by label."""
     return {
         line.get_label(): list(zip(*line.get_data(), strict=True))
         for line in figure.axes[panel].lines
@@ -31,7 +31,7 @@ def marks(figure: Figure, panel: int) -> dict[str, list[tuple[float, float]]]:
     }
 
 
-def test_published_rates_are_drawn_where_they_were_published(figure: Figure) -> None:
+def test_published_rates_are_drawn(figure: Figure) -> None:
     rates = marks(figure, 0)
     assert rates["quorum, 3 copies"][0] == (1, 1400)
     assert rates["classic, 2 copies"][-1] == (10_000, 11_800)
@@ -42,7 +42,7 @@ def test_published_rates_are_drawn_where_they_were_published(figure: Figure) -> 
     )
 
 
-def test_lines_are_the_models_own(figure: Figure, models: tuple) -> None:
+def test_lines_are_those_of_the_model(figure: Figure, models: tuple) -> None:
     lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 60]
     for queue_type, line in zip(TYPES, lines, strict=True):
         model = models[0][queue_type]
@@ -50,13 +50,13 @@ def test_lines_are_the_models_own(figure: Figure, models: tuple) -> None:
         assert line.get_ydata()[-1] == pytest.approx(model.rate(**row, in_flight=10_000).value)
 
 
-def test_clusters_are_shown_as_predicted_without_having_been_seen(figure: Figure, models: tuple) -> None:
+def test_clusters_are_shown_as_held_out_predictions(figure: Figure, models: tuple) -> None:
     (published, predicted), *_ = marks(figure, 3)["classic"]
     assert published == 20_000
     assert predicted == pytest.approx(20_000 * math.exp(models[1]["classic"].held_out[0]), abs=1)
 
 
-def test_the_title_says_which_type_is_faster_and_how_many_clusters_were_predicted(models: tuple) -> None:
+def test_title_names_the_faster_type_and_the_number_of_predicted_clusters(models: tuple) -> None:
     queues, clusters = models
     errors = [error for model in clusters.values() for error in model.held_out if error is not None]
     near = sum(0.8 <= math.exp(error) <= 1.25 for error in errors)

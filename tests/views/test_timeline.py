@@ -1,4 +1,4 @@
-"""The timeline: marks that explain themselves, a line at the moment that is shown, cut links and outages."""
+"""The timeline: marks with explanations, the shown moment, cut links and outages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def of(outcome: dict, look: str, queue: str | None = None) -> list:
     return [mark for mark in marks(outcome, queue) if mark.look == look]
 
 
-def test_a_loss_tells_what_brought_it_about_and_why():
+def test_mark_of_a_loss_shows_its_causes():
     told = play(UNSYNCHRONISED)
     (lost,) = of(told, "lost", "ha.orders")
     lines = [line for _, line in explained(Chronicle(told), lost)]
@@ -31,7 +31,7 @@ def test_a_loss_tells_what_brought_it_about_and_why():
     assert (lost.node, times) == ("b", sorted(times))
 
 
-def test_what_began_it_all_comes_first_and_a_fault_has_nothing_before_it():
+def test_first_cause_comes_first_and_a_fault_has_none():
     told = play(UNSYNCHRONISED)
     index = next(i for i, event in enumerate(told["events"]) if event["event"] == "messages_lost")
     assert [t for t, _ in because(told, index)] == sorted(t for t, _ in because(told, index))
@@ -49,7 +49,7 @@ def test_redeliveries_have_marks_and_first_deliveries_have_none():
     assert delivered.text.endswith(" were delivered to consumer c, messages 1 to 3 marked as redelivered.")
 
 
-def test_links_that_are_cut_are_lines_until_they_work_again():
+def test_cut_links_are_lines_until_they_heal():
     told = steps({"cut": [["a", "b"]], "at": 1}, {"cut": [["a", "c"]], "at": 2}, {"heal": True, "at": 4}, {"wait": 1})
     found = partings(told)
     assert found["a"] == [(1.0, 2.0, {"b"}), (2.0, 4.0, {"b", "c"})]
@@ -59,7 +59,7 @@ def test_links_that_are_cut_are_lines_until_they_work_again():
     assert partings(still)["b"] == [(1.0, 6.0, {"a"})]
 
 
-def test_a_queue_that_nobody_leads_has_a_line_on_the_axis():
+def test_queue_without_a_master_has_a_line_on_the_axis():
     down = steps({"declare": {"queue": "q", "node": "a"}}, {"kill": "a", "at": 3}, {"start": "a", "at": 4}, {"wait": 9})
     ((since, then),) = outages(down, "q")
     assert (since, then) == (3.0, 9.0)
@@ -71,7 +71,7 @@ def test_a_queue_that_nobody_leads_has_a_line_on_the_axis():
     assert all(since < then <= parted["time_s"] for since, then in outages(parted, "q"))
 
 
-def test_each_mark_is_a_button_with_a_name_that_opens_its_own_text():
+def test_each_mark_is_a_button_that_opens_its_text():
     told = play(UNSYNCHRONISED)
     drawn = lanes(told, "ha.orders")
     page = timeline.html(drawn, told, "one")
@@ -81,7 +81,7 @@ def test_each_mark_is_a_button_with_a_name_that_opens_its_own_text():
     assert [unescape(name) for name in re.findall(r'aria-label="([^"]*)" title', page)] == [m.text for m in drawn.marks]
 
 
-def test_of_very_many_marks_the_latest_have_buttons(monkeypatch):
+def test_only_the_latest_marks_have_buttons(monkeypatch):
     monkeypatch.setattr(timeline, "MOST", 2)
     told = play(UNSYNCHRONISED)
     drawn = lanes(told)
@@ -90,7 +90,7 @@ def test_of_very_many_marks_the_latest_have_buttons(monkeypatch):
     assert f'aria-label="{drawn.marks[-1].text}"' in page
 
 
-def test_the_line_stands_at_the_moment_and_is_told_in_words():
+def test_shown_moment_has_a_labelled_line():
     told = play(UNSYNCHRONISED)
     drawn = lanes(told)
     ends = list(drawn.scale.places.items())
@@ -103,7 +103,7 @@ def test_the_line_stands_at_the_moment_and_is_told_in_words():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_cannot_leave_their_place(name):
+def test_names_are_escaped(name):
     told = hostile(name)
     for queue in (None, name):
         page = timeline.framed(timeline.html(lanes(told, queue), told, "<n>"), lanes(told, queue), 0.0)

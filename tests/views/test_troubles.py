@@ -1,4 +1,4 @@
-"""The reasons of what cannot be used: of everything that the verdict names, each cause before its effect."""
+"""Reasons of unavailable queues, nodes and metadata: complete, with causes before effects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def told(*given: dict, version: str = "3.10") -> list[str]:
     return [line.partition(" s: ")[2] for line in reasons(steps(*given, version=version))]
 
 
-def test_each_queue_that_the_verdict_names_has_its_reason():
+def test_each_queue_of_the_verdict_has_a_reason():
     controller = Controller(FOUR_QUEUES)
     controller.act("stop", "a")
     text = toned_headline(controller.outcome)["text"]
@@ -34,7 +34,7 @@ def test_each_queue_that_the_verdict_names_has_its_reason():
         assert sum(said in line for line in lines) == 1
 
 
-def test_a_loss_comes_first_and_what_is_down_besides_has_its_reason_too():
+def test_loss_comes_first_and_other_queues_that_are_down_have_reasons():
     controller = Controller(FOUR_QUEUES)
     controller.act("kill", "a")
     lines = reasons(controller.outcome)
@@ -42,7 +42,7 @@ def test_a_loss_comes_first_and_what_is_down_besides_has_its_reason_too():
     assert lines[-1].endswith("plain.log is down: there is no mirror to take over from a.")
 
 
-def test_causes_stand_before_effects():
+def test_causes_precede_effects():
     controller = Controller(FOUR_QUEUES)
     controller.act("kill", "a")
     times = [float(line.partition(" s: ")[0]) for line in reasons(controller.outcome)[1:]]
@@ -50,7 +50,7 @@ def test_causes_stand_before_effects():
 
 
 @pytest.mark.parametrize("verb", ["kill", "power_off"])
-def test_nodes_that_went_at_the_same_moment_come_before_what_came_of_it(verb: str):
+def test_nodes_that_went_down_together_precede_the_effects(verb: str):
     outcome = steps(QUORUM, {verb: ["b", "c"]}, {"wait": 70})
     lines = [line.partition(" s: ")[2] for line in reasons(outcome)]
     gone = ["b was killed.", "c was killed."] if verb == "kill" else [
@@ -76,13 +76,13 @@ def test_nodes_that_went_at_the_same_moment_come_before_what_came_of_it(verb: st
         ),
     ],
 )  # fmt: skip
-def test_the_key_that_kept_mirrors_from_taking_over_is_named(definition, step, said):
+def test_policy_key_that_prevented_promotion_is_named(definition, step, said):
     lines = told(policy(ha_mode="all", **definition), DECLARE, *LATE, {step: "a"})
     assert next(line for line in lines if "q is down until a is back" in line).endswith(said)
     assert not any("mirrors on" in line for line in lines)
 
 
-def test_all_members_that_are_missing_have_their_ends():
+def test_each_missing_member_has_a_reason():
     assert told(QUORUM, {"kill": "b"}, {"stop": "c"}) == [
         "b was killed.",
         "c was shut down in a controlled way.",
@@ -100,20 +100,20 @@ def test_metadata_alarms_and_partitions_have_their_reasons():
     assert parted[0].startswith("From now on nothing passes") and parted[-1].startswith("The cluster is partitioned")
 
 
-def test_a_reason_that_is_over_is_not_told():
+def test_ended_reason_is_not_listed():
     assert told(DECLARE, {"kill": "a"}, {"start": "a"}, {"stop": "a"}) == [
         "a was shut down in a controlled way.", "b and c learnt that a is gone.",
         "q is down: there is no mirror to take over from a.",
     ]  # fmt: skip
 
 
-def test_a_host_whose_power_is_lost_and_that_no_node_missed_yet_is_the_reason():
+def test_undetected_power_loss_is_a_reason():
     assert told(DECLARE, {"power_off": "a"}) == [
         "The host of a lost power, without closing its connections.", "q lost the master on a with its host.",
     ]  # fmt: skip
 
 
-def test_what_was_so_from_the_start_is_said_to_be():
+def test_initial_state_is_named_as_the_reason():
     members = {"queue": "q", "type": "quorum", "members": ["a", "b", "c"], "leader": "a", "stopped_members": ["b", "c"]}
     cluster = {"nodes": ["a", "b", "c"], "version": "3.10"}
     found = play(json.dumps({"scenario": "s", "cluster": cluster, "queues": [members]}))

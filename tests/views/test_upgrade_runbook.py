@@ -22,28 +22,28 @@ NAMES = [*HOSTILE, "plain", "-dash", "two words", "it's", 'a"b', "$(reboot)", "`
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "\0" not in name])
-def test_bash_reads_every_name_as_it_is(name: str):
+def test_bash_reads_every_name_literally(name: str):
     found = subprocess.run(["bash", "-c", f"printf %s {bash_word(name)}"], capture_output=True, check=True)
     assert found.stdout == name.encode()
     assert bash_word(name).isprintable()
 
 
-def test_options_cannot_be_made_of_names():
+def test_names_are_not_parsed_as_options():
     assert line("rabbitmqctl", "sync_queue", "a", "--vhost=/", names=["-q"]).endswith(" --vhost=/ -- -q")
     assert line("rabbitmqctl", "stop", "-n x").startswith("rabbitmqctl --node='-n x' stop")
 
 
-def test_a_block_has_a_fence_that_no_name_closes():
+def test_fence_of_a_code_block_is_longer_than_any_in_names():
     told = block(["echo '```'", "echo '`````'"])
     assert told.splitlines()[0] == "``````bash" and told.splitlines()[-1] == "``````"
 
 
-def test_markdown_takes_names_as_they_are():
+def test_markdown_shows_names_literally():
     assert plain("a|b_*<b>`$x`[y](z)") == r"a\|b\_\*&lt;b&gt;\`\$x\`\[y\](z)"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_name_reaches_beyond_its_place(name: str):
+def test_names_are_escaped(name: str):
     run = cluster(mirrored(f"ha{name}", "ab"), nodes=("a", "b"), ha=ALL | {"ha-promote-on-shutdown": "always"})
     answer = search(run, task_of(run))
     told = runbook(answer, task_of(run), name)

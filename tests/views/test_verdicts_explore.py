@@ -1,4 +1,4 @@
-"""Whether a cluster holds, in a sentence."""
+"""The verdict of a worst-case search."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def alone() -> Cluster:
 
 
 @pytest.mark.parametrize("goal", GOALS)
-def test_every_goal_has_its_question_and_its_answers(goal: str):
+def test_every_goal_has_a_question_and_answers(goal: str):
     assert QUESTIONS[goal].endswith("?") and len(HOLDS[goal]) == 2
 
 
-def test_a_story_is_a_no_and_tells_its_steps():
+def test_found_story_is_a_no_with_its_steps():
     answer = searched(alone(), LOST)
     assert verdict(LOST, answer).sentence == "No: confirmed messages of q are lost after 1 step: kill a."
     asked = todo(LOST, answer, Files("drill.yaml", "worst case.yaml"))
@@ -37,7 +37,7 @@ def test_a_story_is_a_no_and_tells_its_steps():
     assert played == "hawb run story.yaml"
 
 
-def test_a_search_that_is_over_is_a_yes_within_its_bound():
+def test_exhausted_search_is_a_yes_within_its_bound():
     question = Question("lost-confirmed", Spent(0, 1), frozenset({"publish"}))
     answer = searched(alone(), question)
     assert verdict(question, answer).sentence == "Yes: no confirmed message is lost within no faults and 1 operation."
@@ -47,7 +47,7 @@ def test_a_search_that_is_over_is_a_yes_within_its_bound():
     assert "--without kill" in command and "--without publish" not in command
 
 
-def test_a_search_that_was_stopped_cannot_tell():
+def test_stopped_search_is_unknown():
     answer = Progress(states=7, tried=9, depth=2, left=3)
     assert verdict(LOST, answer).sentence == (
         "Cannot tell: the search is not complete: no confirmed message is lost by stories of up to 2 steps within"
@@ -56,7 +56,7 @@ def test_a_search_that_was_stopped_cannot_tell():
     assert len(todo(LOST, answer)) == 1 and verdict(LOST, answer).exit_status == 3
 
 
-def test_steps_are_told_as_they_are_typed():
+def test_steps_are_shown_as_typed():
     scenarios = [load(ROOT / "data" / "scenarios" / f"{name}.yaml") for name in SCENARIOS]
     told = [step_in_words(step) for scenario in scenarios for step in scenario.steps]
     assert "stop b" in told and "kill a" in told and "publish ha.orders" in told

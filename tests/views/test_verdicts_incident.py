@@ -49,12 +49,12 @@ GIVEN_UP = "the partition that had them was discarded"
         ((), "Yes: the logs show no queue that could have lost messages."),
     ],
 )  # fmt: skip
-def test_what_is_lost_is_told_in_a_sentence(losses, told):
+def test_verdict_states_the_loss(losses, told):
     found = with_losses(*losses)
     assert verdict(found, account(found).names).sentence == told
 
 
-def test_messages_that_a_queue_did_not_find_are_told():
+def test_messages_missing_from_a_queue_are_stated():
     found = with_losses(kept())
     missed = ClusterEvent(kind="messages_dropped", at_us=0, node="n1", queue="orders", count=3)
     told = verdict(replace(found, cluster_events=[*found.cluster_events, missed]), PLAIN)
@@ -63,25 +63,25 @@ def test_messages_that_a_queue_did_not_find_are_told():
         " consumed before")  # fmt: skip
 
 
-def test_logs_without_a_boot_that_name_no_queue_do_not_say_that_nothing_was_lost():
+def test_logs_without_a_boot_do_not_show_that_nothing_was_lost():
     found = with_losses()
     late = [one for one in found.cluster_events if one.kind != "node_started"]
     assert verdict(replace(found, cluster_events=late), PLAIN).sentence == (
         "Cannot tell: no log names a queue, and no listing was given.")
 
 
-def test_where_nothing_could_be_played_it_says_so():
+def test_verdict_states_that_nothing_could_be_simulated():
     found = replace(incident("3.10/sync-cancelled"), no_scenario="the logs are of no cluster", losses=())
     told = verdict(found, account(found).names)
     assert (told.answer, told.why) == ("unknown", "the logs are of no cluster")
 
 
-def test_every_cause_has_its_words():
+def test_every_cause_has_a_text():
     assert {*PASSIVE} == {*CAUSES, APART}
     assert because("disk_lost", 1) == "the only disk that had it was lost"
 
 
-def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give():
+def test_advice_names_prevention_and_commands():
     asked = todo(incident(GIVEN_TO_SIDES), PLAIN)
     assert asked[0].what.startswith("Any of these would have kept what may be lost of ")
     # Autoheal keeps these 6 too, but more messages of all queues together are lost (161 instead of 60).
@@ -93,19 +93,19 @@ def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give
     assert again == "hawb incident a.log.gz b.log.gz c.log.gz definitions.json queues.txt"
 
 
-def test_a_cluster_that_is_still_partitioned_is_to_be_made_one_first():
+def test_ending_the_partition_is_the_first_advice():
     found = incident(AUTOHEAL)
     told, asked = verdict(replace(found, losses=(kept(),)), PLAIN), todo(found, account(found).names)
     assert (told.answer, told.why[:34]) == ("no", "the cluster is still partitioned a")
     assert asked[0].what.startswith("The cluster is still partitioned into n1 on one side and n2 and n3 on the other.")
 
 
-def test_what_was_not_played_is_not_said_to_keep_messages():
+def test_only_simulated_changes_are_said_to_prevent_the_loss():
     found = replace(with_losses(certain(cause="disk_lost")), keepers=())
     assert not [one for one in todo(found, PLAIN) if "kept" in one.what or "replicas" in one.what]
 
 
-def test_of_a_long_story_one_incident_is_asked_about_that_of_the_last_loss():
+def test_long_story_asks_about_the_last_loss_only():
     """There are more faults than anybody asks about at once, on the day of NINE_US and weeks after it."""
     short = with_losses(possible())
     weeks_us = 21 * 24 * 3600 * 1_000_000

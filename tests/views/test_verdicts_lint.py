@@ -1,4 +1,4 @@
-"""Whether policies do what they say, in a sentence."""
+"""The verdict of the policy linter."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ ERROR = Finding("priority-tie", "policy", "one", {"priority": 1, "others": ["two
         ([ERROR], "No: policy one: has the same priority, 1, as 'two'; they match 'q' of the same queues."),
     ],
 )  # fmt: skip
-def test_the_answer_is_that_of_the_worst_finding(findings: list[Finding], sentence: str):
+def test_verdict_is_that_of_the_worst_finding(findings: list[Finding], sentence: str):
     assert verdict(findings, 2).sentence == sentence
 
 
-def test_what_to_do_is_the_remedy_of_the_worst_kinds_and_notes_ask_for_nothing():
+def test_advice_is_the_remedy_of_the_worst_findings_without_notes():
     asked = todo([NOTE, WARNING, ERROR])
     assert [one.what.partition(":")[0] for one in asked] == ["one", "q"]
     assert todo([NOTE]) == ()
@@ -38,6 +38,6 @@ def test_what_to_do_is_the_remedy_of_the_worst_kinds_and_notes_ask_for_nothing()
     assert len(todo(many)) == 3
 
 
-def test_it_is_the_verdict_on_what_the_linter_finds():
+def test_verdict_covers_the_findings_of_the_linter():
     found = lint(cluster(policy("low", "q", ha_mode="all"), policy("high", "q", 9, message_ttl=1), queues=[queue("q")]))
     assert verdict(found.findings, 1).sentence.startswith("No: queue q: not mirrored: 'high' applies and ")

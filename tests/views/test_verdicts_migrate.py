@@ -1,4 +1,4 @@
-"""Whether queues can be moved, in a sentence."""
+"""The verdict of a move to quorum queues."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ UNTOLD = queue("q", durable=None, arguments=None)
         ([UNTOLD, BLOCKED], "No: 1 of 2 queues (t) cannot be a quorum queue"),
     ],
 )  # fmt: skip
-def test_the_answer_counts_the_queues_that_the_move_is_about(queues: list, sentence: str):
+def test_verdict_counts_the_queues_to_move(queues: list, sentence: str):
     assert verdict(planned(cluster(queues=queues), "3.13")).sentence.startswith(sentence)
 
 
-def test_it_cannot_be_told_of_queues_that_no_file_tells_of():
+def test_verdict_is_unknown_without_a_list_of_queues():
     plan = planned(cluster(queues=[], queues_listed=False))
     assert verdict(plan).sentence == "Cannot tell: no file lists queues."
     assert todo(plan)[0].commands == ("rabbitmqctl export_definitions definitions.json",)
 
 
 @pytest.mark.parametrize("queues", [[], [QUORUM], [STREAM], [MINE, SHORT, LINK], [QUORUM, STREAM]])
-def test_where_there_is_nothing_to_do_nothing_is_asked_for(queues: list):
+def test_advice_is_empty_if_no_queue_moves(queues: list):
     assert todo(planned(cluster(queues=queues)), ("hawb migrate x",)) == ()
 
 
-def test_what_cannot_be_moved_is_said_to_lose_mirrors_only_if_it_has_some():
+def test_blocked_queue_loses_mirrors_only_if_mirrored():
     queues, mirrors = [queue("t", durable=False)], policy("p", "^t", ha_mode="all")
     assert "with one replica from 4.0 on" in todo(planned(cluster(mirrors, queues=queues)))[1].what
     assert "one replica" not in str(todo(planned(cluster(queues=[BLOCKED]), "3.13")))
 
 
-def test_the_runbook_is_always_asked_for_last():
+def test_runbook_is_the_last_advice():
     plan = planned(cluster(policy(ha_mode="all"), queues=[READY, BLOCKED, CHANGED]))
     asked = todo(plan, ("hawb migrate x",))
     assert asked[-1].commands == ("hawb migrate x",) and len(asked) <= 3

@@ -1,4 +1,4 @@
-"""Whether queues outlive failures, in a sentence."""
+"""The verdict on the number of replicas."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def mirrors(name: str, number: int):
     return queue(name, mirrors=list("bcde"[:number]))
 
 
-def test_majorities_of_all_queues_are_a_yes():
+def test_majority_of_each_queue_is_a_yes():
     assert verdict(found()).sentence == "Yes: there is no queue."
     assert verdict(found(members("q", 3))).sentence == "Yes: every queue survives 1 failure."
     assert verdict(found(members("q", 2), failures=0)).answer == "yes"
 
 
-def test_mirrors_outlive_failures_while_they_are_synchronised():
+def test_synchronised_mirrors_are_a_yes_but():
     assert verdict(found(mirrors("q", 1))).sentence == "Yes, but only while mirrors are synchronised: q."
     both = verdict(found(mirrors("q", 1), members("qq", 3)))
     assert both.sentence == "Yes, but 1 of 2 queues only while mirrors are synchronised: q."
 
 
-def test_what_files_do_not_tell_is_no_yes():
+def test_missing_facts_prevent_a_yes():
     told = found(queue("q"))
     assert verdict(told).sentence == "Cannot tell: no file says how many replicas q has."
     assert todo(told)[0].commands[-1] == "hawb replicas queues.txt"
@@ -43,7 +43,7 @@ def test_what_files_do_not_tell_is_no_yes():
     assert verdict(found(queue("q"), members("r", 1))).sentence == "No: 1 of 2 queues does not survive 1 failure: r."
 
 
-def test_queues_with_too_few_replicas_and_clusters_with_too_few_nodes_are_a_no():
+def test_too_few_replicas_or_nodes_are_a_no():
     few = verdict(found(members("q", 2), members("r", 3)))
     assert few.sentence == "No: 1 of 2 queues does not survive 1 failure: q."
     assert verdict(found(members("q", 3), failures=2)).sentence == "No: 1 of 1 queue does not survive 2 failures: q."
@@ -52,7 +52,7 @@ def test_queues_with_too_few_replicas_and_clusters_with_too_few_nodes_are_a_no()
 
 
 @pytest.mark.parametrize(("version", "keep"), [("3.13", "mirror them"), ("4.0", "accept one replica")])
-def test_a_queue_that_cannot_be_moved_is_mirrored_only_where_mirrors_exist(version: str, keep: str):
+def test_mirroring_is_advised_only_by_releases_with_mirrors(version: str, keep: str):
     told = " ".join(one.what for one in todo(found(queue("q", durable=False), version=version)))
     assert f"Decide about q, which cannot be quorum queues: {keep}, or give up the settings" in told
 
@@ -61,8 +61,8 @@ def stream(name: str, **more):
     return queue(name, type="stream", **more)
 
 
-def test_streams_are_queues_with_replicas():
-    """A majority of a stream's replicas has to run; one that is not online counts for nothing."""
+def test_streams_count_as_replicated_queues():
+    """A stream needs a majority of its replicas; offline ones do not count."""
     assert verdict(found(stream("s", members=list("abc")))).sentence == "Yes: every queue survives 1 failure."
     few = "No: 1 of 1 queue does not survive 1 failure: s."
     assert verdict(found(stream("s", members=["a"]))).sentence == few
@@ -70,7 +70,7 @@ def test_streams_are_queues_with_replicas():
     assert verdict(found(stream("s"))).sentence == "Cannot tell: no file says how many replicas s has."
 
 
-def test_the_size_that_a_stream_is_declared_with_is_told():
+def test_declared_size_of_a_stream_is_stated():
     told = found(stream("s", arguments={"x-initial-cluster-size": 2}), stream("t"))
     first, second, rule = on_streams(told)
     assert first == "s: declared with an initial cluster size of 2."
@@ -79,12 +79,12 @@ def test_the_size_that_a_stream_is_declared_with_is_told():
     assert [one.declared for one in told.advice] == [2, None]
 
 
-def test_a_member_that_is_not_online_counts_for_nothing():
+def test_offline_member_does_not_count():
     offline = queue("q", type="quorum", members=list("abc"), online=list("ab"))
     assert verdict(found(offline)).sentence == "No: 1 of 1 queue does not survive 1 failure: q."
 
 
-def test_what_to_do_has_the_command_for_each_queue_and_the_plan_of_the_move():
+def test_advice_has_commands_and_the_plan_of_the_move():
     told = found(mirrors("classic", 2), queue("t", durable=False, mirrors=[]))
     asked = todo(replace(told, before=replace(told.before, files=("own.json",))))
     assert asked[0].commands == ("hawb migrate own.json --plan plan/",) and "1 classic queue " in asked[0].what

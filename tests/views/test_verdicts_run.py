@@ -1,4 +1,4 @@
-"""How a story ended, in a sentence."""
+"""The verdict of `hawb run`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def story(*steps: dict) -> Scenario:
 
 
 def told(run: Run) -> tuple[ToDo, ...]:
-    """What `hawb run` says is to do."""
+    """Return the advice of `hawb run`."""
     return todo(outcome(run), advised(run, outcome(run)))
 
 
 def advice(scenario: Scenario) -> tuple[ToDo, ...]:
-    """What `hawb run` says is to do about a scenario."""
+    """Return the advice of `hawb run` for a scenario."""
     return told(Run.of(scenario))
 
 
@@ -57,11 +57,11 @@ def advice(scenario: Scenario) -> tuple[ToDo, ...]:
          "No: 2 messages of t are lost, all of them confirmed; q is down; RabbitMQ refused step 6."),
     ],
 )  # fmt: skip
-def test_the_answer_is_yes_or_no(story: tuple[dict, ...], sentence: str):
+def test_verdict_is_yes_or_no(story: tuple[dict, ...], sentence: str):
     assert verdict(steps(*story)).sentence.startswith(sentence)
 
 
-def test_while_nodes_do_not_see_each_other_nobody_can_tell():
+def test_verdict_is_unknown_during_a_partition():
     parted = steps(
         {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}, PUBLISH,
         {"partition": [["a", "b"], ["c"]]}, {"wait": 100},
@@ -72,7 +72,7 @@ def test_while_nodes_do_not_see_each_other_nobody_can_tell():
     assert "the sides of the partition do not agree" in told.sentence
 
 
-def test_what_to_do_has_the_remedy_the_nodes_and_the_mirrors():
+def test_advice_names_remedy_nodes_and_mirrors():
     remedy, start, synchronise = advice(load(UNSYNCHRONISED))
     assert remedy.what.startswith("Any of these would have kept what ha.orders lost in step ")
     assert start.commands == tuple(f"systemctl start rabbitmq-server   # on {node}" for node in "ac")
@@ -97,7 +97,7 @@ def test_what_to_do_has_the_remedy_the_nodes_and_the_mirrors():
          ("rabbitmqctl -n a stop", "systemctl start rabbitmq-server   # on a")),
     ],
 )  # fmt: skip
-def test_the_side_that_gives_in_is_the_one_that_loses_nothing(
+def test_advice_restarts_the_side_that_loses_nothing(
     handling: str, published: tuple[str, ...], what: str, commands: tuple[str, ...]
 ):
     parted = [{"partition": [["a"], ["b", "c"]]}, {"wait": 90}]
@@ -108,7 +108,7 @@ def test_the_side_that_gives_in_is_the_one_that_loses_nothing(
     assert (first.what, first.commands) == (what, commands)
 
 
-def test_what_makes_nothing_better_is_no_advice():
+def test_useless_change_is_not_advised():
     alone = {"declare": {"queue": "q", "node": "a", "exclusive": True}}
     outside = story(alone, {"stop": "c"}, {"forget_cluster_node": {"node": "c", "from": "a"}})
     assert [one.what[:8] for one in advice(outside)] == ["Reset c "]
@@ -125,14 +125,14 @@ def test_what_makes_nothing_better_is_no_advice():
         ({"reset": "c"}, "Join c to a again", "RABBITMQ_NODE_ONLY=true rabbitmq-server -detached   # on c"),
     ],
 )  # fmt: skip
-def test_a_node_that_is_no_member_any_more_is_not_to_be_started(out: dict, words: str, first: str):
+def test_starting_a_former_member_is_not_advised(out: dict, words: str, first: str):
     (only,) = advice(story(DECLARE, {"stop": "c"}, out))
     assert only.what.startswith(words) and only.commands[0] == first
     back = story(DECLARE, {"stop": "c"}, {"reset": "c"}, {"join": "c"}, {"stop": "c"})
     assert advice(back)[0].what.startswith("Start c: ")
 
 
-def test_a_queue_that_is_declared_too_late_is_to_be_declared_before():
+def test_declaring_the_queue_earlier_is_advised():
     (first,) = advice(story(PUBLISH, DECLARE))
     assert first.what.startswith("Declare q before step 1, which publishes to it")
 
@@ -155,8 +155,8 @@ UNMIRRORED = ("transient", "disk lost", "forgotten", "reset")
     ("how", "version"),
     [(how, version) for how in LOSING for version in ("3.10", "4.0", "4.3") if version == "3.10" or how in UNMIRRORED],
 )
-def test_only_what_keeps_messages_in_this_very_story_is_advised(how: str, version: str):
-    """Each change that is named is made, and the whole story loses fewer messages then."""
+def test_advised_changes_reduce_the_loss_of_the_story(how: str, version: str):
+    """Apply each advised change and require that the story loses fewer messages."""
     cluster = {"nodes": ["a", "b", "c"], "version": version}
     run = Run.of(read_scenario({"scenario": "s", "cluster": cluster, "steps": list(LOSING[how])}))
     advice = advised(run, outcome(run))
@@ -176,13 +176,13 @@ def test_only_what_keeps_messages_in_this_very_story_is_advised(how: str, versio
     ("how", "named"),
     [("forgotten", {"a start of a before it is forgotten"}), ("reset", {"no reset"})],
 )
-def test_an_operators_command_that_did_harm_is_left_out_or_prepared(how: str, named: set[str]):
+def test_harmful_command_is_advised_to_be_omitted_or_prepared(how: str, named: set[str]):
     run = Run.of(story(*LOSING[how]))
     (kept,) = advised(run, outcome(run)).kept
     assert named <= {one.change.what for one in kept.changed if one.kept == 5}
 
 
-def test_where_nothing_helps_it_says_so():
+def test_advice_states_that_nothing_helps():
     """All nodes of the cluster have a member, and most of their disks are lost."""
     assert advice(load(DATA / "scenarios" / "quorum-majority-of-disks-lost.yaml"))[0].what == (
         "Nothing was found that would have kept what orders lost in step 9: no change of the story comes into question."
@@ -191,7 +191,7 @@ def test_where_nothing_helps_it_says_so():
     assert first.startswith("Nothing was found that would have kept what ha.orders lost in step 12: 5 changes of")
 
 
-def test_what_keeps_messages_and_leaves_the_queue_down_says_so():
+def test_advice_states_that_the_queue_stays_down():
     away = ({"stop": ["b", "c"]}, {"start": ["b", "c"]}, {"kill": "a"})
     run = Run.of(story(policy(ha_mode="all"), DECLARE, PUBLISH, *away))
     [kept] = advised(run, outcome(run)).kept
@@ -200,7 +200,7 @@ def test_what_keeps_messages_and_leaves_the_queue_down_says_so():
     assert "ha-promote-on-failure: when-synced (policy p), but q cannot be used at the end" in first.what
 
 
-def test_messages_that_no_queue_took_have_advice_that_was_played_too():
+def test_refused_messages_have_simulated_advice():
     """While the queue waits for its master what is published to it is refused; a synchronised mirror takes over."""
     careful = policy(ha_mode="all", ha_promote_on_failure="when-synced")
     away = ({"stop": ["b", "c"]}, {"start": ["b", "c"]}, {"kill": "a"})
@@ -213,20 +213,20 @@ def test_messages_that_no_queue_took_have_advice_that_was_played_too():
     assert "kept the messages for q that no queue took after step 6: " in told(run)[0].what
 
 
-def test_an_answer_of_no_without_advice_says_so():
+def test_verdict_no_without_advice_states_it():
     assert [one.what for one in advice(story(DECLARE, {"purge": "r"}))] == ["Nothing was found that makes this better."]
     assert advice(story(DECLARE)) == ()
 
 
-def test_a_long_story_is_not_played_again(monkeypatch):
+def test_long_story_is_not_simulated_again(monkeypatch):
     monkeypatch.setattr("hawb.planning.advised.MOST_EVENTS", 3)
     assert MOST_EVENTS > 3
     run = Run.of(story(*LOSING["disk lost"]))
     assert told(run)[0].what == "What would have kept what q lost was not tried, as the story is long: ask the lab."
 
 
-def test_a_declaration_that_comes_too_early_to_help_is_not_advised():
-    """The queue would be gone again before the publish: it is exclusive, and its connection closes."""
+def test_earlier_declaration_is_not_advised_if_the_queue_is_gone_by_then():
+    """The queue is exclusive, and its connection closes before the publish."""
     late = {"declare": {"queue": "q", "node": "a", "exclusive": True, "connection": "mine"}}
     run = Run.of(story({"publish": {"queue": "q", "count": 5, "node": "b", "connection": "other"}}, late))
     assert [one for one in told(run) if "Declare q" in one.what]
@@ -246,7 +246,7 @@ SHORT = {"name": "p", "pattern": ".", "definition": {"consumer-timeout": 70_000}
         ([SHORT], {"x-consumer-timeout": 70_000}, "Have slow acknowledge each delivery in time."),
     ],
 )
-def test_the_timeout_to_raise_is_the_one_that_is_in_force(policies: list, arguments: dict, raised: str):
+def test_effective_timeout_is_advised_to_be_raised(policies: list, arguments: dict, raised: str):
     slow = {"consume": {"consumer": "slow", "queue": "q", "node": "a"}}
     steps = [{"declare": {"queue": "q", "node": "a", "arguments": arguments}}, slow, PUBLISH, {"wait": 3_600}]
     cluster = {"nodes": ["a", "b"], "version": "4.0"}
@@ -260,14 +260,14 @@ def test_the_timeout_to_raise_is_the_one_that_is_in_force(policies: list, argume
      ("4.3", "Yes: nothing is lost, and every queue can be used;"
       " RabbitMQ took deliveries back from consumer slow, which had not acknowledged in time")],
 )  # fmt: skip
-def test_a_consumer_that_timed_out_is_told_of(version: str, sentence: str):
+def test_timed_out_consumer_is_stated(version: str, sentence: str):
     late = Cluster("a", "b", "c", version=version).declare("q", node="a", arguments={"x-queue-type": "quorum"})
     told = late.publish("q").consume(consumer="slow", queue="q", node="a").wait(3_600).outcome
     assert verdict(told).sentence == f"{sentence}."
     assert "Have slow acknowledge" in todo(told)[0].what
 
 
-def test_a_policy_of_another_virtual_host_than_its_queue_is_told_which():
+def test_policy_of_another_virtual_host_is_named_with_it():
     elsewhere = {"set_policy": {"name": "p", "vhost": "shop", "pattern": "^q$", "definition": {"max-length": 9}}}
     [asked] = advice(story(DECLARE, elsewhere))
     assert asked.what == "Step 2: policy shop::p is of virtual host shop: did you mean /, where q is?"

@@ -1,4 +1,4 @@
-"""Whether a node may be stopped, in a sentence: yes, yes but, no; of one node and many, of one queue, many and none."""
+"""The verdict of `hawb safe`: yes, yes but, or no, for one or more nodes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LOST, DOWN, MOMENT = effect("q", 5), effect("r", down=True, reason="no_majority"
          " stopping d and e hurts queues too."),
     ],
 )  # fmt: skip
-def test_the_answer_is_yes_yes_but_or_no(forecasts: list[Forecast], sentence: str):
+def test_verdict_is_yes_yes_but_or_no(forecasts: list[Forecast], sentence: str):
     assert verdict(forecasts).sentence == sentence
 
 
@@ -75,7 +75,7 @@ def asked(steps: list[dict], version: str = "3.10", nodes: str = "abc", **more: 
 HA = [{"name": "ha", "pattern": "^ha", "definition": {"ha-mode": "all"}, "vhost": "shop"}]
 
 
-def test_what_saves_messages_comes_first_with_its_commands():
+def test_advice_that_saves_messages_comes_first_with_commands():
     steps = [
         {"declare": {"queue": "shop::ha", "node": "a"}}, {"publish": {"queue": "shop::ha", "count": 9}},
         {"stop": ["b", "c"]}, {"start": ["b", "c"]},
@@ -91,7 +91,7 @@ def test_what_saves_messages_comes_first_with_its_commands():
     assert found[1].what == "Let consumers empty gone before a node goes: what is in there then is lost."
 
 
-def test_names_are_words_of_a_shell_and_many_commands_are_counted():
+def test_names_are_shell_quoted_and_many_commands_are_counted():
     names = ["-q", *(f"q {number}" for number in range(4))]
     steps = [{"declare": {"queue": name, "node": "a"}} for name in names]
     steps += [{"publish": {"queue": name, "count": 1}} for name in names]
@@ -103,8 +103,8 @@ def test_names_are_words_of_a_shell_and_many_commands_are_counted():
     )  # fmt: skip
 
 
-def test_what_the_commands_ask_for_makes_it_safe():
-    """By the engine: a mirror that came back empty would lose all; synchronised as the report says, nothing is lost."""
+def test_following_the_advice_makes_the_stop_safe():
+    """An empty mirror would lose all messages; synchronised as advised, none is lost."""
     cluster = Cluster("a", "b", version="3.10").set_policy("ha", "^q", {"ha-mode": "all"})
     cluster.declare("q", node="a").publish("q", 9).stop("b").start("b")
     before = outlook(cluster.run.scenario)[1]

@@ -1,4 +1,4 @@
-"""What a study says of its designs, in a sentence."""
+"""The verdict of a study on its designs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_one_design_is_recommended_the_one_that_loses_least():
     ]
 
 
-def test_no_difference_is_shown_by_too_few_events():
+def test_too_few_events_show_no_difference():
     rare = {"share": 0.03}
     rows = [base() | rare, estimate("new", "lost_confirmed", -3.0, -1.0) | rare]
     told = verdict(rows, "base")
@@ -45,7 +45,7 @@ def test_no_difference_is_shown_by_too_few_events():
     assert verdict(rows, "base").answer == "yes"
 
 
-def test_no_more_trials_are_asked_for_where_they_would_decide_nothing():
+def test_more_trials_are_not_advised_if_they_cannot_decide():
     narrow = [base(), estimate("new", "lost_confirmed", -0.1, 0.1)]
     assert todo(narrow, verdict(narrow, "base"), "base", "x") == ()
 
@@ -62,7 +62,7 @@ def test_better_here_and_worse_there_is_a_yes_with_a_but():
     ]
 
 
-def test_what_is_not_told_apart_or_worse_is_a_no():
+def test_indistinguishable_or_worse_design_is_a_no():
     alike = [base(), estimate("new", "lost_confirmed", -1.0, 1.0)]
     assert verdict(alike, "base").sentence == "No: these trials show no difference from base."
     assert todo(alike, verdict(alike, "base"), "base", "hawb study x")[0].commands == ("hawb study x",)
@@ -70,7 +70,7 @@ def test_what_is_not_told_apart_or_worse_is_a_no():
     assert verdict(worse, "base").sentence == "No: new loses more than base, and no design is better."
 
 
-def test_of_one_design_it_says_whether_anything_is_lost():
+def test_verdict_on_a_single_design_states_losses():
     one = verdict([base()], "base")
     assert one.sentence == "No: confirmed messages are lost in 20.0 % of the trials of base in rack."
     none = base() | {"share": 0.0, "mean": 0.0}
@@ -85,7 +85,7 @@ def test_of_one_design_it_says_whether_anything_is_lost():
     assert question("base", 2) == "Is any design better than base?"
 
 
-def test_nothing_is_said_by_trials_of_which_a_few_carry_all_weight():
+def test_too_few_effective_trials_give_no_verdict():
     rows = [base() | {"trials": 20_000, "effective_trials": 81.0, "mean_low": None, "mean_high": None}]
     told = verdict(rows, "base")
     assert told.sentence == (
@@ -95,7 +95,7 @@ def test_nothing_is_said_by_trials_of_which_a_few_carry_all_weight():
     assert verdict([rows[0] | {"effective_trials": 400.0}], "base").answer == "no"
 
 
-def test_a_design_whose_split_brains_are_not_seen_is_not_recommended():
+def test_design_with_unobserved_split_brain_is_not_recommended():
     rows = [base(), estimate("autoheal", "lost_confirmed", -3.0, -1.0), estimate("new", DOWN, -3.0, -1.0)]
     unseen = {("autoheal", "cuts")}
     told = verdict(rows, "base", unseen)
@@ -110,14 +110,14 @@ def test_a_design_whose_split_brains_are_not_seen_is_not_recommended():
     assert verdict(rows, "autoheal", unseen).answer == "unknown"
 
 
-def test_a_difference_that_is_smaller_than_what_matters_asks_for_nothing():
+def test_difference_below_the_threshold_needs_no_advice():
     rows = [base(), estimate("new", "lost_confirmed", -3.0, 2.0) | {"least_difference": 5.0}]
     told = verdict(rows, "base")
     assert told.sentence == "No: no design differs from base by as much as matters."
     assert todo(rows, told, "base", "x") == ()
 
 
-def test_an_assumption_that_moves_more_than_the_interval_is_asked_for_before_more_trials():
+def test_uncertain_assumption_is_advised_before_more_trials():
     moved = {"assumption": "timing.election_s", "values": [0.15, 0.3, 0.6], "differences": [-4.0, 0.0, 4.0]}
     rows = [base(), estimate("new", "lost_confirmed", -1.0, 1.0) | {"sensitivity": [moved]}]
     (asked,) = todo(rows, verdict(rows, "base"), "base", "x")
@@ -127,19 +127,19 @@ def test_an_assumption_that_moves_more_than_the_interval_is_asked_for_before_mor
     assert asked.what.startswith("Play more trials")
 
 
-def test_a_narrow_interval_about_a_design_that_alone_has_any_is_narrow():
+def test_relative_width_uses_the_design_with_events():
     rows = [base() | {"mean": 0.0}, estimate("new", DOWN, -0.1, 0.1) | {"mean": 3.65}]
     assert todo(rows, verdict(rows, "base"), "base", "x") == ()
 
 
-def test_too_few_trials_ask_for_more():
+def test_too_few_trials_advise_more():
     rows = [base() | {"mean_low": None, "mean_high": None}]
     assert todo(rows, verdict(rows, "base"), "base", "x")[0].what == (
         "Play more trials of base: there are too few for intervals."
     )
 
 
-def test_a_design_that_loses_less_and_is_out_of_use_for_longer_is_named_with_both():
+def test_trade_off_between_loss_and_downtime_is_stated():
     rows = [base(), estimate("new", "lost_confirmed", -3.0, -1.0), estimate("new", "publish_down_s", 1.0, 3.0)]
     told = verdict(rows, "base")
     assert told.sentence == (

@@ -1,4 +1,4 @@
-"""What an upgrade costs, in a sentence."""
+"""The verdict of an upgrade plan."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def test_nothing_lost_and_no_queue_away_is_a_yes():
     )
 
 
-def test_what_is_lost_without_a_plan_is_told():
+def test_loss_without_a_plan_is_stated():
     answer = planned(cluster(mirrored("ha"), ha=ALL | {"ha-promote-on-shutdown": "always"}))
     assert verdict(answer).sentence.endswith("without a plan 1,000 messages more would be lost.")
 
 
-def test_queues_that_are_away_are_a_yes_with_a_but():
+def test_unavailable_queues_are_a_yes_but():
     one = verdict(planned(cluster(mirrored("q", "a"))))
     assert one.sentence == "Yes, but q cannot be used for 36 s; nothing is lost."
     two = verdict(planned(cluster(mirrored("q", "a"), mirrored("r", "b"))))
@@ -38,7 +38,7 @@ def test_a_loss_is_a_no():
     assert verdict(gone).sentence == "No: a and b do not come back."
 
 
-def test_what_to_do_is_the_order_then_what_would_never_end():
+def test_advice_is_the_order_then_endless_waits():
     planned_ = planned(cluster(quorum("pair", "ab")))
     asked = todo(planned_, ("own.json", "its queues.json"))
     assert asked[0].what.startswith("Restart ") and asked[0].commands == (
@@ -58,7 +58,7 @@ def test_a_full_stop_is_never_more_than_a_yes_with_a_but(nodes: str, answer: str
     assert stop_verdict(stuck).sentence == "No: a waits for b for ever."
 
 
-def test_a_road_is_as_good_as_its_worst_step():
+def test_path_has_the_verdict_of_its_worst_step():
     yes, but, no = (Verdict(answer, answer) for answer in ("yes", "but", "no"))
     assert road_verdict(2, [("1", yes), ("2", yes)]).sentence.startswith("Yes: in 2 steps; nothing is lost")
     assert road_verdict(2, [("1", yes), ("2", but)]).sentence == "Yes, but 2: but."

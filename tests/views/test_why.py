@@ -1,4 +1,4 @@
-"""Why a message is where it is: there, held, delivered twice, gone or refused, and in every case one that has words."""
+"""Explanations of single messages: present, held, delivered twice, removed or refused."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hawb.views.story.why import REMOVED, why, whys
 HOLD = {"get": {"queue": "q", "count": 1, "ack": False, "consumer": "h"}}
 
 
-def test_a_message_that_is_there():
+def test_message_in_the_queue():
     told = steps(policy(ha_mode="all"), DECLARE, publish(5), nodes=("a", "b"))
     assert why(told, "q", 5) == "Message 5 of q is in the queue, ready, on a and b. The broker confirmed it."
 
 
-def test_an_unsynchronised_mirror_has_what_came_after_it():
+def test_unsynchronised_mirror_has_later_messages():
     told = steps(
         policy(ha_mode="all"), DECLARE, publish(5), {"stop": "b"}, {"start": "b"}, publish(5), nodes=("a", "b")
     )
@@ -64,11 +64,11 @@ def test_a_message_that_was_delivered_twice():
         ),
     ],
 )
-def test_a_message_that_has_left(steps_, words):
+def test_removed_message(steps_, words):
     assert f"Message 1 of q {words}" in why(steps(DECLARE, publish(1), *steps_), "q", 1)
 
 
-def test_every_way_out_of_a_queue_has_words():
+def test_every_kind_of_removal_has_a_text():
     assert REMOVED.keys() == set(REMOVALS)
     assert {event for event, _ in REMOVED.values()} <= {None, *EVENTS}
 
@@ -82,7 +82,7 @@ def test_a_refused_message_that_was_confirmed():
     assert whys(told) == ["No queue took messages 1 to 2 of q, and the broker confirmed all of them."]
 
 
-def test_what_does_not_exist_is_refused_with_what_does():
+def test_unknown_message_is_refused_with_the_known_ones():
     told = steps(DECLARE, publish(3))
     with pytest.raises(ValueError, match="there is no queue 'x'; those of this outcome are 'q'"):
         why(told, "x", 1)
@@ -90,7 +90,7 @@ def test_what_does_not_exist_is_refused_with_what_does():
         why(told, "q", 4)
 
 
-def test_a_recorded_outcome_is_told_without_what_it_lacks():
+def test_recorded_outcome_is_explained_without_missing_facts():
     told = recorded(play(UNSYNCHRONISED))
     assert whys(told) == whys(play(UNSYNCHRONISED))
     silent = told | {"events": [], "losses": [loss | {"event": None} for loss in told["losses"]]}
@@ -99,7 +99,7 @@ def test_a_recorded_outcome_is_told_without_what_it_lacks():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_name_breaks_a_paragraph(name):
+def test_names_contain_no_line_breaks(name):
     told = hostile(name)
     for number in (1, 2, 3):
         paragraph = why(told, name, number)

@@ -1,4 +1,4 @@
-"""Why messages were lost: every clause true, whoever had them before."""
+"""Explanations of losses: each clause is true."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def test_an_unsynchronised_promotion():
     ]
 
 
-def test_one_message_is_told_with_those_that_were_lost_with_it():
+def test_loss_of_one_message_names_the_others():
     told = play(UNSYNCHRONISED)
     assert why(told, "ha.orders", 50) == whys(told)[0]
 
 
-def test_parts_of_a_loss_with_different_histories_are_told_apart():
+def test_parts_of_a_loss_with_different_histories_are_explained_separately():
     told = steps(
         policy(ha_mode="all", ha_promote_on_shutdown="always"),
         DECLARE,
@@ -49,7 +49,7 @@ def test_parts_of_a_loss_with_different_histories_are_told_apart():
     assert "ha-promote-on-shutdown is always and ha-promote-on-failure is always (its default), so b" in second
 
 
-def test_a_synchronisation_that_its_master_did_not_survive():
+def test_synchronisation_interrupted_by_the_end_of_the_master():
     told = steps(
         policy(ha_mode="all", ha_sync_mode="automatic"),
         DECLARE,
@@ -66,7 +66,7 @@ def test_a_synchronisation_that_its_master_did_not_survive():
     assert "b took over empty." in whys(told)[0]
 
 
-def test_a_mirror_that_was_sent_everything_had_it():
+def test_mirror_that_received_all_messages_had_them():
     told = steps(
         policy(ha_mode="all"),
         DECLARE,
@@ -82,7 +82,7 @@ def test_a_mirror_that_was_sent_everything_had_it():
     assert re.search(r"that had had them, c was shut down at 7\.\d+ s, b was shut down at 6\.\d+ s\.", whys(told)[0])
 
 
-def test_a_mirror_that_refused_to_take_over_had_them_until_then():
+def test_mirror_that_refused_promotion_had_them_until_then():
     told = steps(
         policy(ha_mode="all", ha_promote_on_failure="when-synced"),
         DECLARE,
@@ -100,7 +100,7 @@ def test_a_mirror_that_refused_to_take_over_had_them_until_then():
     assert "had had them, b deleted its copy instead of taking over at 6.0" in whys(told)[1]
 
 
-def test_a_master_that_came_back_had_them_until_it_went_again():
+def test_restarted_master_had_them_until_it_went_down_again():
     told = steps(
         policy(ha_mode="all"),
         DECLARE,
@@ -136,7 +136,7 @@ def test_a_mirror_that_came_back_after_a_cancelled_synchronisation_is_one_that_j
     assert "b, the oldest mirror that was left, had joined at 37.0" in whys(told)[0]
 
 
-def test_a_mirror_that_comes_back_after_its_master_died_had_nobody_to_synchronise_with():
+def test_mirror_restarted_after_its_master_died_could_not_synchronise():
     told = steps(
         policy(ha_mode="nodes", ha_params=["a", "b"], ha_sync_mode="automatic"),
         DECLARE,
@@ -152,7 +152,7 @@ def test_a_mirror_that_comes_back_after_its_master_died_had_nobody_to_synchronis
     assert "so b took over empty. What a has of them on disk is deleted on return." in loss
 
 
-def test_a_synchronised_mirror_in_the_record_lets_an_older_one_take_over():
+def test_synchronised_mirror_on_the_record_permits_promotion_of_an_older_one():
     told = steps(
         policy(ha_mode="all", ha_promote_on_failure="when-synced"),
         DECLARE,
@@ -188,7 +188,7 @@ steps:
     ]
 
 
-def test_a_master_that_was_moved_left_nothing_on_disk():
+def test_moved_master_left_nothing_on_disk():
     told = steps(
         policy(ha_mode="all"),
         DECLARE,
@@ -228,26 +228,26 @@ def test_transient_messages_of_a_queue_that_waits_for_its_master():
 
 
 @pytest.mark.parametrize(("field", "words"), [("exclusive", "exclusive"), ("durable", "not durable")])
-def test_queues_that_go_with_their_node(field, words):
+def test_queues_deleted_with_their_node(field, words):
     declared = {"declare": {"queue": "q", "node": "a", field: field == "exclusive"}}
     told = steps(declared, publish(3), {"kill": "a"})
     assert f"The queue was {words}, and" in whys(told)[0]
 
 
-def test_a_cause_without_an_explanation_is_told_by_its_chain(monkeypatch):
+def test_cause_without_an_explanation_uses_its_chain(monkeypatch):
     monkeypatch.setattr(losses, "EXPLANATIONS", {})
     assert (
         "7.006 s: a was killed. 7.006 s: b learnt that a is gone. 7.006 s: b, a mirror that was not synchronised"
     ) in whys(play(UNSYNCHRONISED))[0]
 
 
-def test_what_nobody_was_left_to_learn_is_not_told():
+def test_undetected_facts_are_not_stated():
     publish = {"publish": {"queue": "q", "count": 1}}
     told = steps({"declare": {"queue": "q", "node": "a"}}, publish, {"stop": ["b", "c"]}, {"wipe": "a"})
     assert "s: a was killed." in why(told, "q", 1)
     assert "learnt that" not in why(told, "q", 1)
 
 
-def test_every_way_in_which_a_master_ends_has_words():
+def test_every_reason_of_master_down_has_a_text():
     reasons = re.search(r"reason: (.+)\.", EVENTS["master_down"]).group(1).split(", ")
     assert set(reasons) <= set(MASTER_ENDS)

@@ -1,4 +1,4 @@
-"""Why a message of a quorum queue is where it is: by its majority, its leaders, and disks that were lost."""
+"""Explanations of messages of quorum queues: majorities, leaders and lost disks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hawb.views.story.why import nodes_with, why
 QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
 
 
-def test_a_committed_message_is_told_with_its_majority_and_the_leaders_since():
+def test_committed_message_names_its_majority_and_later_leaders():
     told = play(QUORUM_PARTED)
     assert why(told, "q", 3) == (
         "Message 3 of q is in the queue, ready, on a, c, d and e. A majority (a, b, c and 2 more) committed it at "
@@ -21,7 +21,7 @@ def test_a_committed_message_is_told_with_its_majority_and_the_leaders_since():
     assert "on a and c. A majority (a, b and c) committed it at 75.011 s, in term 2." in why(told, "q", 11)
 
 
-def test_an_uncommitted_message_is_told_with_what_keeps_it_from_being_committed():
+def test_uncommitted_message_names_what_prevents_the_commit():
     told = play(QUORUM_PARTED)
     assert why(told, "q", 21) == (
         "Message 21 of q is not committed: no majority of the queue's members has it. At 75.013 s: q commits nothing "
@@ -30,7 +30,7 @@ def test_an_uncommitted_message_is_told_with_what_keeps_it_from_being_committed(
     )
 
 
-def test_what_went_with_its_client_is_told_with_the_election_that_came_in_between():
+def test_message_lost_with_its_client_names_the_election_in_between():
     told = steps(
         QUORUM,
         publish(1),
@@ -48,12 +48,12 @@ def test_what_went_with_its_client_is_told_with_the_election_that_came_in_betwee
     assert text.endswith("The publisher never got a confirm for it.")
 
 
-def test_a_disk_that_was_lost_has_a_message_no_more():
+def test_lost_disk_no_longer_holds_a_message():
     told = steps(QUORUM, publish(5), {"stop": ["b", "c"]}, {"wipe": "b"}, {"start": "c"})
     assert nodes_with(Chronicle(told), "q", 1) == ["a", "c"]
     gone = steps(QUORUM, publish(5), {"kill": ["a", "b"]}, {"wipe": "b"}, {"kill": "c"})
     assert "is in the queue, ready, on no running node." in why(gone, "q", 1)
 
 
-def test_of_a_recorded_quorum_queue_it_is_known_who_is_online():
+def test_recorded_quorum_queue_names_online_members():
     assert nodes_with(Chronicle(recorded(steps(QUORUM, publish(5), {"kill": "b"}))), "q", 1) == ["a", "c"]
