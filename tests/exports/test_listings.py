@@ -89,7 +89,7 @@ def test_text_listing_has_replicas_and_depths():
         "mirrors": [A], "synchronised_mirrors": [A],
     }  # fmt: skip
     assert queue(result, "qq.votes")["members"] == [B, C, A]
-    assert noted(result, "list_queues-shop.txt", "'shop'", "told by their names")
+    assert noted(result, "list_queues-shop.txt", "'shop'", "by their names")
     for gap in ("messages are unacknowledged", "the message size", "recoverable mirrors"):
         assert noted(result, gap)
     assert noted(result, "no listing has the nodes", repr(C))

@@ -182,7 +182,7 @@ def test_where_the_reason_is_not_known_the_line_to_read_is_told(tmp_path):
     assert first.what == "Read the log from rabbit@n1.log:2 on: hawb does not know why rabbit@n1 did not boot."
     found = told(tmp_path, n1=STARTS + severe("frobnicator lost its marbles"))
     [first, *_] = todo(found, account(found).names)
-    assert first.what == "Read what stands in and around rabbit@n1.log:2: hawb does not know this message of an error."
+    assert first.what == "Read rabbit@n1.log:2 and the lines around: hawb does not know this message of an error."
 
 
 def test_a_reason_of_several_lines_that_is_not_known_is_told_by_its_words(tmp_path):

@@ -81,7 +81,7 @@ def test_consumers_that_take_more_than_is_assumed_are_measured(busy: Path):
 def test_a_queue_of_another_virtual_host(busy: Path):
     found = begun(busy, queue="shop::cart.03").numbers
     assert "shop::cart.03" in found.sources["environment.traffic.publish_per_s"]
-    with pytest.raises(ImportRefused, match=r"given: 'cart.03'\n  accepted: one that listings tell of: 'avail.pres"):
+    with pytest.raises(ImportRefused, match=r"given: 'cart.03'\n  accepted: a queue in the listings: 'avail.pres"):
         begun(busy, queue="cart.03")
     with pytest.raises(ImportRefused, match="none does"):
         begun(queue="orders.new")

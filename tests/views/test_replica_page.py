@@ -41,7 +41,7 @@ def test_title_names_the_recommended_number(found: WhatIf):
 
 
 def test_rate_is_called_higher_only_if_intervals_are_disjoint(found: WhatIf):
-    assert sentence(with_rates(found, quorum=1.0)).endswith("passes on more messages a second is not told.")
+    assert sentence(with_rates(found, quorum=1.0)).endswith("passes on more messages a second is not known.")
     assert sentence(with_rates(found, quorum=0.1)).endswith(
         "the mirrored queue passes on 10.0 times as many messages a second."
     )

@@ -210,7 +210,7 @@ def _no_synchronisation(chronicle: Chronicle, queue: str, index: int, words: dic
         )
     return _(
         "{node}, the oldest mirror that was left, had joined at {t} s, after them, and was not synchronised: "
-        "{setting}, and no one ran sync_queue.",
+        "{setting}, and nobody asked for a synchronisation.",
         setting=_said(chronicle, queue, index, "ha-sync-mode"),
         **words,
     )

@@ -189,7 +189,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     ),
     "node_joined": ("recovery", N_("{node} joined the cluster.")),
     "node_reset": ("fault", N_("{node} was reset: it forgot the cluster and its data.")),
-    "node_forgotten": ("fault", N_("{origin} removed {node} from the cluster (forget_cluster_node).")),
+    "node_forgotten": ("fault", N_("{origin} was told to forget {node}, which is no longer a member of the cluster.")),
     "node_stands_alone": (
         "fault",
         N_("{node} is the only member of the cluster from now on, and its copy of the metadata is authoritative."),
@@ -339,7 +339,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     ),
     "sync_started": (
         "plain",
-        N_("{queues} began to send its {messages} to the mirror on {mirrors}; it is blocked for {expected_s} s."),
+        N_("{queues} began to send its {messages} to the mirror on {mirrors}; nobody is served for {expected_s} s."),
     ),
     "sync_held": ("fault", N_("A memory alarm holds the synchronisation of {queues}, which stays blocked meanwhile.")),
     "sync_resumed": ("recovery", N_("The synchronisation of {queues} goes on and takes {expected_s} s more.")),
