@@ -3,7 +3,8 @@
 A difference counts if two conditions hold: its interval, simultaneous with those of all other comparisons
 (`hawb.study.comparisons`), lies beyond the smallest difference that matters, and enough trials of the two designs had
 the event (`hawb.study.intervals.LEAST_APART`). With fewer trials the answer is unknown. The verdict recommends one
-design, or names the environment on which the choice depends.
+design, or names the environment on which the choice depends. A design that lost confirmed messages where the baseline
+lost none is not recommended without a word about that, however few its trials: a loss that was seen can happen again.
 """
 
 from __future__ import annotations
@@ -48,11 +49,15 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
     if baseline is None or not others:
         return _of_one(rows)
     better, worse = _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE)
-    if clear := _clear(rows, better, worse):
+    if clear := _clear(rows, better, _not_recommended(rows, baseline)):
         return Verdict("yes", f"{_compared(clear, better, rows, LESS)} than {shown(baseline)}, and {_nowhere(clear)}")
     mixed = [design for design in others if design in better]
     if mixed:
         text = f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}"
+        if mixed[0] not in worse:
+            alone = _lost_alone(rows, baseline)[mixed[0]]
+            return Verdict("but", f"{text}, and lost confirmed messages in {listing(alone)}, where {shown(baseline)}"
+                           " lost none")  # fmt: skip
         if both := _better_and_worse(rows, baseline):
             return Verdict("but", f"{text}, and {_worse_by(mixed[0], rows)} in {listing(both)}")
         return Verdict("but", f"{text}, and is worse in {listing(worse[mixed[0]])}")
@@ -116,6 +121,24 @@ def _too_rare(rows: Iterable[Row], baseline: str) -> float:
     return max((seen for seen in rare if seen < LEAST_APART), default=0)
 
 
+def _lost_alone(rows: Iterable[Row], baseline: str) -> dict[str, dict[str, None]]:
+    """Return the designs that lost confirmed messages where the baseline lost none, each with the environments."""
+    rows = [row for row in rows if row["measure"] == LOST]
+    found: dict[str, dict[str, None]] = {}
+    none = {row["environment"] for row in rows if row["design"] == baseline and not row["share"]}
+    for row in rows:
+        if row["share"] and row["environment"] in none:
+            found.setdefault(str(row["design"]), {})[str(row["environment"])] = None
+    return found
+
+
+def _not_recommended(rows: Iterable[Row], baseline: str) -> dict[str, dict[str, None]]:
+    """Return the designs that are worse than the baseline, or lost where it lost none, each with the environments."""
+    rows = list(rows)
+    worse, alone = _clearly_apart(rows, baseline, MORE), _lost_alone(rows, baseline)
+    return {design: worse.get(design, {}) | alone.get(design, {}) for design in {**worse, **alone}}
+
+
 def _clear(rows: Iterable[Row], better: Mapping[str, object], worse: Mapping[str, object]) -> list[str]:
     """Return the designs that are better than the baseline somewhere and worse nowhere.
 
@@ -177,7 +200,7 @@ def todo(
         asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and lay it over the study with --numbers: the"
                           " differences move with it by more than their intervals tell."))  # fmt: skip
     if answer.answer == "yes" and baseline is not None:
-        best = _clear(rows, _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE))[0]
+        best = _clear(rows, _clearly_apart(rows, baseline, LESS), _not_recommended(rows, baseline))[0]
         asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
     if answer.answer == "but" and baseline is not None:
         both = _better_and_worse(rows, baseline)
@@ -211,7 +234,7 @@ def todo(
 def _better_and_worse(rows: Iterable[Row], baseline: str) -> list[str]:
     """Return the environments in which the first design that is better by one measure is worse by another."""
     rows = list(rows)
-    better, worse = _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE)
+    better, worse = _clearly_apart(rows, baseline, LESS), _not_recommended(rows, baseline)
     first = next(iter(better), None)
     return [] if first is None else [where for where in better[first] if where in worse.get(first, {})]
 
@@ -238,7 +261,7 @@ def _environments(rows: Iterable[Row]) -> dict[str, None]:
 def _best_in(rows: Iterable[Row], environment: str, baseline: str) -> str:
     """Return the best design for one environment: the baseline, unless another is better there and not worse."""
     there = [row for row in rows if row["environment"] == environment]
-    clear = _clear(there, _clearly_apart(there, baseline, LESS), _clearly_apart(there, baseline, MORE))
+    clear = _clear(there, _clearly_apart(there, baseline, LESS), _not_recommended(there, baseline))
     return clear[0] if clear else baseline
 
 
