@@ -72,6 +72,8 @@ def test_there_is_no_verdict_of_one_design_and_no_difference_of_few_trials():
     assert "Beside" not in report("A study", [judged("base", "lost_confirmed", 0, 0)], "base")
     few = [judged("base", "lost_confirmed", 0, 0), judged("few", "lost_confirmed", None, None) | {"difference": 3.0}]
     assert "  rack: confirmed messages lost: no difference beyond chance" in report("A study", few, "base").splitlines()
+    few = [few[0] | {"share": 0.0}, judged("few", "lost_confirmed", 1.0, 3.0) | {"share": 0.05}]
+    assert "beyond chance; few lost some in 50 of 1,000 trials, base in" in report("A study", few, "base")
 
 
 def test_weighted_trials_are_told_with_how_many_they_are_worth():

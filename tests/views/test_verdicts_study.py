@@ -43,9 +43,20 @@ def test_a_design_that_lost_where_the_baseline_lost_none_is_not_recommended_howe
         " messages in cuts, where base lost none."
     )
     assert [one.what for one in todo(rows, told, "base", "x")] == [
-        "It depends on the environment: choose heals in rack and base in cuts."
+        "Decide what counts more: heals is out of use for less than base, and lost confirmed messages in cuts, where"
+        " base lost none."
     ]
-    rows.append(estimate("safe", DOWN, -3.0, -1.0))
+    rows += [base("disk"), estimate("safe", DOWN, 1.0, 3.0, environment="cuts"),
+             estimate("safe", DOWN, -3.0, -1.0, environment="disk")]  # fmt: skip
+    told = verdict(rows, "base")
+    assert told.sentence == (
+        "Yes, but only in part: safe is out of use for less in 1 of 3 environments (so does heals) than base, and is"
+        " worse in cuts."
+    )
+    assert [one.what for one in todo(rows, told, "base", "x")] == [
+        "It depends on the environment: choose base in rack and cuts; safe in disk."
+    ]
+    rows = [*rows[:4], estimate("safe", DOWN, -3.0, -1.0)]
     assert verdict(rows, "base").sentence == (
         "Yes: safe is out of use for less in 1 of 2 environments than base, and is nowhere worse."
     )
