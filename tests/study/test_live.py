@@ -207,11 +207,11 @@ def test_axes_have_numbers_and_a_number_that_no_design_has_is_in_the_note() -> N
 
 
 def test_differences_have_signs_and_the_title_tells_the_largest() -> None:
-    rows = [estimate("base", 0, 0, 0), *(estimate(name, 0, 0, 0) for name in "ab")]
-    for row, more in zip(rows, (0.0, -6_000.0, 60.0), strict=True):
+    rows = [estimate("base", 0, 0, 0), *(estimate(name, 0, 0, 0) for name in "abc")]
+    for row, more in zip(rows, (0.0, -6_000.0, 60.0, -1e-14), strict=True):
         row |= {"difference": more, "difference_low": more - 600, "difference_high": more + 600}
     figure = differences_figure(rows, [DOWN], "base")
-    assert [text.get_text() for text in figure.axes[0].texts] == ["rack", "-100", "+1.00"]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["rack", "-100", "+1.00", "< 0.01"]
     assert figure.get_suptitle() == "In rack, a has 100 fewer minutes out of use a year than base."
     assert differences_figure([rows[0], rows[2]], [DOWN], "base").get_suptitle() == (
         "No design differs from base beyond chance."

@@ -72,6 +72,8 @@ def test_single_design_and_few_trials_give_no_comparison():
     assert "Beside" not in report("A study", [judged("base", "lost_confirmed", 0, 0)], "base")
     few = [judged("base", "lost_confirmed", 0, 0), judged("few", "lost_confirmed", None, None) | {"difference": 3.0}]
     assert "  rack: confirmed messages lost: no difference beyond chance" in report("A study", few, "base").splitlines()
+    few = [few[0] | {"share": 0.0}, judged("few", "lost_confirmed", 1.0, 3.0) | {"share": 0.05}]
+    assert "beyond chance; few lost some in 50 of 1,000 trials, base in" in report("A study", few, "base")
 
 
 def test_weighted_trials_show_their_effective_number():

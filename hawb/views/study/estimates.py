@@ -40,6 +40,7 @@ class Shown(Struct, frozen=True):
 LOSS = Shown("lost_confirmed", "years with a loss", share=True)
 LOST = Shown("lost_confirmed", "messages lost a year")
 DOWN = Shown("queue_down_s", "minutes out of use a year", times=1 / 60)
+UNCONFIRMED = Shown("publish_down_s", "minutes without confirms a year", times=1 / 60)
 BLOCKED = Shown("sync_blocked_s", "minutes blocked a year", times=1 / 60)
 METADATA = Shown("metadata_down_s", "minutes without metadata changes a year", times=1 / 60)
 OUTAGES = Shown("outages", "outages a year")

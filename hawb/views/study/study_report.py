@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from hawb.views.report import Part, Report
 from hawb.views.tables import Table
 from hawb.views.terminal import text
 from hawb.views.verdicts import study as study_verdict
-from hawb.views.verdicts.study import Row, events_of_two
+from hawb.views.verdicts.study import LOST, Row, events, events_of_two, lost_alone
 
 if TYPE_CHECKING:
     from hawb.study.progress import Progress
@@ -149,8 +149,21 @@ def beside(estimates: Iterable[Row], baseline: str) -> list[str]:
                 if seen >= LEAST_APART:
                     known.append(row)
         for environment, judged in cells.items():
-            by_environment.setdefault(environment, []).append(f"{environment}: {words}: {_judged(judged)}")
+            few = _few_that_lost(rows, judged, environment, baseline) if measure == LOST else ()
+            said = "; ".join([_judged(judged), *few])
+            by_environment.setdefault(environment, []).append(f"{environment}: {words}: {said}")
     return [line for lines in by_environment.values() for line in lines]
+
+
+def _few_that_lost(rows: Iterable[Row], known: Iterable[Row], environment: str, baseline: str) -> Iterator[str]:
+    """Yield how many trials lost confirmed messages, of designs with too few of them and a baseline without any."""
+    alone, compared = lost_alone(rows, baseline), [row["design"] for row in known]
+    for row in rows:
+        place, design = shown(row["environment"]), str(row["design"])
+        is_few = row["measure"] == LOST and place == environment and design not in compared
+        if is_few and row["environment"] in alone.get(design, {}):
+            trials = f"{events(row):,.0f} of {counted(int(str(row['trials'])), 'trial')}"
+            yield f"{shown(design)} lost some in {trials}, {shown(baseline)} in none"
 
 
 def _judged(rows: Iterable[Row]) -> str:

@@ -3,7 +3,8 @@
 A difference counts if two conditions hold: its interval, simultaneous with those of all other comparisons
 (`hawb.study.comparisons`), lies beyond the smallest difference that matters, and enough trials of the two designs had
 the event (`hawb.study.intervals.LEAST_APART`). With fewer trials the answer is unknown. The verdict recommends one
-design, or names the environment on which the choice depends.
+design, or names the environment on which the choice depends. A design that lost confirmed messages where the baseline
+lost none is not recommended without a word about that, however few its trials: a loss that was seen can happen again.
 """
 
 from __future__ import annotations
@@ -48,11 +49,15 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
     if baseline is None or not others:
         return _of_one(rows)
     better, worse = _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE)
-    if clear := _clear(rows, better, worse):
+    if clear := _clear(rows, better, _not_recommended(rows, baseline)):
         return Verdict("yes", f"{_compared(clear, better, rows, LESS)} than {shown(baseline)}, and {_nowhere(clear)}")
-    mixed = [design for design in others if design in better]
+    mixed = _least_first(better, rows)
     if mixed:
         text = f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}"
+        if mixed[0] not in worse:
+            alone = lost_alone(rows, baseline)[mixed[0]]
+            return Verdict("but", f"{text}, and lost confirmed messages in {listing(alone)}, where {shown(baseline)}"
+                           " lost none")  # fmt: skip
         if both := _better_and_worse(rows, baseline):
             return Verdict("but", f"{text}, and {_worse_by(mixed[0], rows)} in {listing(both)}")
         return Verdict("but", f"{text}, and is worse in {listing(worse[mixed[0]])}")
@@ -116,17 +121,39 @@ def _too_rare(rows: Iterable[Row], baseline: str) -> float:
     return max((seen for seen in rare if seen < LEAST_APART), default=0)
 
 
+def lost_alone(rows: Iterable[Row], baseline: str) -> dict[str, dict[str, None]]:
+    """Return the designs that lost confirmed messages where the baseline lost none, each with the environments."""
+    rows = [row for row in rows if row["measure"] == LOST]
+    found: dict[str, dict[str, None]] = {}
+    none = {row["environment"] for row in rows if row["design"] == baseline and not row["share"]}
+    for row in rows:
+        if row["share"] and row["environment"] in none:
+            found.setdefault(str(row["design"]), {})[str(row["environment"])] = None
+    return found
+
+
+def _not_recommended(rows: Iterable[Row], baseline: str) -> dict[str, dict[str, None]]:
+    """Return the designs that are worse than the baseline, or lost where it lost none, each with the environments."""
+    rows = list(rows)
+    worse, alone = _clearly_apart(rows, baseline, MORE), lost_alone(rows, baseline)
+    return {design: worse.get(design, {}) | alone.get(design, {}) for design in {**worse, **alone}}
+
+
 def _clear(rows: Iterable[Row], better: Mapping[str, object], worse: Mapping[str, object]) -> list[str]:
     """Return the designs that are better than the baseline somewhere and worse nowhere.
 
     The design that loses least comes first; of designs that lose the same, the one with the least time out of use.
     """
+    return _least_first((design for design in better if design not in worse), rows)
+
+
+def _least_first(designs: Iterable[str], rows: Iterable[Row]) -> list[str]:
+    """Return designs, the one that loses least first; of those that lose the same, the one that is down least."""
     means: dict[tuple[str, str], float] = {}
     for row in rows:
         key = (str(row["design"]), str(row["measure"]))
         means[key] = means.get(key, 0.0) + float(str(row["mean"]))
-    clear = [design for design in better if design not in worse]
-    return sorted(clear, key=lambda design: (means.get((design, LOST), 0.0), means.get((design, DOWN), 0.0)))
+    return sorted(designs, key=lambda design: (means.get((design, LOST), 0.0), means.get((design, DOWN), 0.0)))
 
 
 def _compared(designs: list[str], where: Mapping[str, Iterable[str]], rows: Iterable[Row], side: int) -> str:
@@ -177,18 +204,21 @@ def todo(
         asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and give it to the study with --numbers: the"
                           " differences change with it by more than their intervals."))  # fmt: skip
     if answer.answer == "yes" and baseline is not None:
-        best = _clear(rows, _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE))[0]
+        best = _clear(rows, _clearly_apart(rows, baseline, LESS), _not_recommended(rows, baseline))[0]
         asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
     if answer.answer == "but" and baseline is not None:
+        one, alone = _least_first(_clearly_apart(rows, baseline, LESS), rows)[0], lost_alone(rows, baseline)
         both = _better_and_worse(rows, baseline)
         others = [where for where in _environments(rows) if where not in both]
-        choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in others]
-        if both:
-            one = next(design for design in _clearly_apart(rows, baseline, LESS))
+        if one in alone:
+            less = f"{shown(one)} {_better_by(one, rows)} than {shown(baseline)}"
+            asked.append(ToDo(f"Decide what counts more: {less}, and lost confirmed messages in {listing(alone[one])},"
+                              f" where {shown(baseline)} lost none."))  # fmt: skip
+        elif both:
             asked.append(ToDo(f"Decide what counts more in {listing(both)}: {shown(one)} {_better_by(one, rows)} than"
                               f" {shown(baseline)}, and {_worse_by(one, rows)}."))  # fmt: skip
-        if choices:
-            asked.append(ToDo(f"It depends on the environment: choose {listing(choices)}."))
+        if others and one not in alone:
+            asked.append(ToDo(f"It depends on the environment: choose {_choices(rows, others, baseline)}."))
     if _biased_too_much(rows):
         asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", again))
     elif few:
@@ -211,9 +241,9 @@ def todo(
 def _better_and_worse(rows: Iterable[Row], baseline: str) -> list[str]:
     """Return the environments in which the first design that is better by one measure is worse by another."""
     rows = list(rows)
-    better, worse = _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE)
-    first = next(iter(better), None)
-    return [] if first is None else [where for where in better[first] if where in worse.get(first, {})]
+    better, worse = _clearly_apart(rows, baseline, LESS), _not_recommended(rows, baseline)
+    first = _least_first(better, rows)[:1]
+    return [where for design in first for where in better[design] if where in worse.get(design, {})]
 
 
 def _better_by(design: str, rows: Iterable[Row]) -> str:
@@ -235,10 +265,25 @@ def _environments(rows: Iterable[Row]) -> dict[str, None]:
     return dict.fromkeys(str(row["environment"]) for row in rows)
 
 
+def _choices(rows: Iterable[Row], environments: Iterable[str], baseline: str) -> str:
+    """Return the best design of each environment, each design with its environments."""
+    rows = list(rows)
+    chosen: dict[str, list[str]] = {}
+    for where in environments:
+        chosen.setdefault(_best_in(rows, where, baseline), []).append(where)
+    choices = [f"{shown(design)} in {listing(where)}" for design, where in chosen.items()]
+    return "; ".join(choices) if any(len(where) > 1 for where in chosen.values()) else listing(choices)
+
+
 def _best_in(rows: Iterable[Row], environment: str, baseline: str) -> str:
-    """Return the best design for one environment: the baseline, unless another is better there and not worse."""
-    there = [row for row in rows if row["environment"] == environment]
-    clear = _clear(there, _clearly_apart(there, baseline, LESS), _clearly_apart(there, baseline, MORE))
+    """Return the best design for one environment: the baseline, unless another is better there and not worse.
+
+    A design that lost confirmed messages in any environment where the baseline lost none is not chosen: a cluster meets
+    the failures of all environments.
+    """
+    alone = lost_alone(rows, baseline)
+    there = [row for row in rows if row["environment"] == environment and row["design"] not in alone]
+    clear = _clear(there, _clearly_apart(there, baseline, LESS), _not_recommended(there, baseline))
     return clear[0] if clear else baseline
 
 
