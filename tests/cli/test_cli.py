@@ -1,4 +1,4 @@
-"""The command as a user meets it: exit status, what stands on which stream, and that nothing is written by halves."""
+"""The command line: exit status, output streams, and complete output files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def story(tmp_path: Path) -> Path:
     return file
 
 
-def test_the_contracts_example(story: Path):
+def test_json_output_of_the_contracts_example(story: Path):
     result = hawb("run", story, "--json")
     assert result.exit_code == 0
     outcome = json.loads(result.stdout)
@@ -60,18 +60,18 @@ def test_the_contracts_example(story: Path):
     assert list(outcome) == sorted(outcome)
 
 
-def test_for_a_person(story: Path):
+def test_text_output_of_run(story: Path):
     result = hawb("run", story)
     assert result.exit_code == 0
     assert "ha.orders" in result.stdout
     assert "100" in result.stdout
 
 
-def test_standard_input(story: Path):
+def test_scenario_from_standard_input(story: Path):
     assert hawb("run", "-", "--json", input=story.read_text()).stdout == hawb("run", story, "--json").stdout
 
 
-def test_check_says_ok_and_what_differs(tmp_path: Path, story: Path):
+def test_check_prints_ok_or_the_differences(tmp_path: Path, story: Path):
     other = tmp_path / "other.yaml"
     other.write_text(STORY % 11)
     result = hawb("check", story, other)
@@ -83,20 +83,20 @@ def test_check_says_ok_and_what_differs(tmp_path: Path, story: Path):
 
 
 @pytest.mark.parametrize("command", ["run", "check"])
-def test_a_full_disk_is_told_in_a_line(story: Path, command: str):
+def test_full_disk_is_reported_in_one_line(story: Path, command: str):
     line = [sys.executable, "-m", "hawb.cli", command, story]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (2, "standard output: No space left on device\n")
 
 
-def test_a_title_cannot_reach_beyond_its_line(tmp_path: Path):
+def test_title_is_escaped_on_one_line(tmp_path: Path):
     file = tmp_path / "escapes.yaml"
     file.write_text(SMALL.replace("x", r'"\e[31m\a\n"', 1) + "  - wait: 1\n")
     assert hawb("check", file).stdout == f"ok       {file}: " r"\x1b[31m\x07" "\n"
 
 
-def test_a_refused_file_among_others_is_named_and_the_rest_is_checked(tmp_path: Path, story: Path):
+def test_check_names_a_refused_file_and_checks_the_rest(tmp_path: Path, story: Path):
     result = hawb("check", tmp_path / "absent.yaml", story)
     assert result.exit_code == 2
     assert "absent.yaml" in result.stderr
@@ -104,7 +104,7 @@ def test_a_refused_file_among_others_is_named_and_the_rest_is_checked(tmp_path: 
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "12345"])
-def test_the_same_bytes_under_any_hash_seed(story: Path, seed: str):
+def test_output_is_the_same_bytes_under_any_hash_seed(story: Path, seed: str):
     command = [sys.executable, "-m", "hawb.cli", "run", str(story), "--json"]
     other = subprocess.run(command, env={"PYTHONHASHSEED": seed}, cwd=ROOT, capture_output=True, check=True).stdout
     assert other.decode() == hawb("run", story, "--json").stdout
@@ -135,7 +135,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_one_clear_message(tmp_path: Path, name: str):
+def test_invalid_input_gives_one_clear_message(tmp_path: Path, name: str):
     text, said = BAD[name]
     file = tmp_path / "bad.yaml"
     file.write_text(text)
@@ -175,7 +175,7 @@ def test_import_from_any_listing_plays(tmp_path: Path, listing: str | None):
     assert hawb("run", output, "--json").exit_code == 0
 
 
-def test_a_refused_import_leaves_what_was_there(tmp_path: Path):
+def test_refused_import_keeps_the_existing_file(tmp_path: Path):
     bad, output = tmp_path / "bad.json", tmp_path / "cluster.yaml"
     bad.write_text('{"queues": [')
     output.write_text("precious")
@@ -186,14 +186,14 @@ def test_a_refused_import_leaves_what_was_there(tmp_path: Path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["bad.json", "cluster.yaml"]
 
 
-def test_an_import_that_cannot_be_written_says_so(tmp_path: Path):
+def test_unwritable_import_is_reported(tmp_path: Path):
     result = hawb("import", REAL / "definitions.json", "-o", tmp_path / "absent" / "cluster.yaml")
     assert result.exit_code == 2
     assert "absent" in result.stderr
     assert "Traceback" not in result.stderr
 
 
-def test_run_imports_nothing_heavy(story: Path):
+def test_run_imports_no_heavy_package(story: Path):
     code = (
         "import sys; from hawb.cli import main\n"
         f"try: main(['run', {str(story)!r}, '--json'])\n"
@@ -204,7 +204,7 @@ def test_run_imports_nothing_heavy(story: Path):
     assert printed.splitlines()[-1] == "[]"
 
 
-def test_run_answers_in_the_language_that_is_asked_for_and_programs_always_alike(story: Path, tmp_path: Path):
+def test_run_answers_in_the_requested_language_and_json_is_the_same(story: Path, tmp_path: Path):
     page = tmp_path / "page.html"
     told = hawb("run", story, "--language", "zh", "-o", page).stdout
     assert "该做什么" in told

@@ -1,5 +1,5 @@
-"""The grammar of answers, the same for every command: the question, Yes, No or Cannot tell, at most three things to do
-with real names in them, and the exit status that goes with the answer."""
+"""The form of answers of every command: question, Yes, No or Cannot tell, at most three pieces of advice with real
+names, and the matching exit status."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ WRITES = re.compile(r"(?:export_definitions|>|--(?:scenario|runbook|plan|numbers
 
 
 def asked(folder: Path, words: str, content: str) -> Result:
-    """Ask a command about a file that holds a scenario, an export or a log."""
+    """Run a command on a file with this scenario, export or log."""
     command, *options = words.replace("worst.yaml", str(folder / "worst.yaml")).split()
     if command in ("incident", "rates"):
         file, text = folder / "rabbit@n1.log", content
@@ -92,7 +92,7 @@ def asked(folder: Path, words: str, content: str) -> Result:
 
 
 def first_line(page: Path) -> str:
-    """The question and the answer of a page, as a terminal shows them."""
+    """Return question and answer of a page, as a terminal shows them."""
     text = page.read_text(encoding="utf-8")
     [question] = re.findall(r"<h1>(.*?)</h1>", text)
     [(glyph, sentence)] = re.findall(r'<p class="verdict \w+"><span[^>]*>(.)</span><span>(.*?)</span></p>', text)
@@ -101,7 +101,7 @@ def first_line(page: Path) -> str:
 
 
 def what_to_do(told: str, answer: str) -> list[str]:
-    """Check what a report says is to be done, and return its commands."""
+    """Check the advice of a report, and return its commands."""
     todo = re.search(r"\nWhat to do\n(.*?)(\n\n|\Z)", told, re.DOTALL)
     assert todo is not None or answer == "yes", told
     if todo is not None:
@@ -116,7 +116,7 @@ def what_to_do(told: str, answer: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("words", "content", "answer"), ANSWERED, ids=[f"{one[0]}-{one[2]}" for one in ANSWERED])
-def test_an_answer_has_its_question_its_word_its_status_and_what_to_do(tmp_path, words, content, answer):
+def test_answer_has_question_word_status_and_advice(tmp_path, words, content, answer):
     page = tmp_path / "answer.html"
     result = asked(tmp_path, f"{words} -o {page}", content)
     question, _, rest = result.stdout.removeprefix("# ").replace("\n# ", "\n").partition("\n")
@@ -133,14 +133,14 @@ def test_an_answer_has_its_question_its_word_its_status_and_what_to_do(tmp_path,
 
 
 def compared(*pairs: tuple[str, float, float]) -> Report:
-    """The report of a study of designs, each with the ends of its difference from the first."""
+    """Return the report of a study whose designs have these differences from the first."""
     measures = ("lost_confirmed", "publish_down_s")
     rows = [estimate(design, measure, *ends) for measure in measures for design, *ends in pairs]
     return study_report.report_of("Designs", rows, pairs[0][0], command="hawb study designs.yaml --output tables")
 
 
 def fleet(*risks: str, refused: str = "") -> Report:
-    """The report of an audit that finds risks of these codes, and cannot read a file."""
+    """Return the report of an audit with these risks and an unreadable file."""
     files = [{"file": refused, "place": "line 1", "given": "nothing", "accepted": "an object"}] if refused else []
     return audit.report_of(Summary(3, {"classic": 9}, [risk(code) for code in risks], [], files))
 
@@ -158,7 +158,7 @@ ON_SPARK = [
 
 
 @pytest.mark.parametrize(("report", "answer"), [one[1:] for one in ON_SPARK], ids=[f"{a}-{c}" for a, _, c in ON_SPARK])
-def test_an_answer_that_spark_found_has_the_same_grammar(report: Report, answer: str):
+def test_answer_of_a_spark_command_has_the_same_form(report: Report, answer: str):
     shown = text(report)
     question, _, rest = shown.partition("\n")
     assert question.endswith("?") and rest.startswith(f"{ANSWERS[answer].glyph} {ANSWERS[answer].label}: "), shown
@@ -166,13 +166,13 @@ def test_an_answer_that_spark_found_has_the_same_grammar(report: Report, answer:
 
 
 @pytest.mark.parametrize("command", sorted({words.split()[0] for words, *_ in ANSWERED} - {*DONE}))
-def test_the_help_says_the_exit_statuses(command):
+def test_help_lists_the_exit_statuses(command):
     told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
     assert "xit status" in told
     assert all(re.search(rf"\b{status}\b", told.partition("xit status")[2]) for status in (0, 1, 2, 3)), told
 
 
-def test_the_list_of_commands_has_each_under_one_heading_in_a_whole_sentence():
+def test_command_list_has_each_command_once_with_a_sentence():
     told = CliRunner().invoke(main, ["--help"]).stdout
     assert sorted(name for names in SECTIONS.values() for name in names) == [*every_command()]
     for heading in SECTIONS:
@@ -181,13 +181,13 @@ def test_the_list_of_commands_has_each_under_one_heading_in_a_whole_sentence():
 
 
 def declared(kind: str, queues: int) -> list[dict]:
-    """Steps that declare queues of a type."""
+    """Return steps that declare queues of a type."""
     return [{"declare": {"queue": f"q{number}", "node": "a", "arguments": {"x-queue-type": kind}}}
             for number in range(queues)]  # fmt: skip
 
 
 def restarted(times: int) -> list[dict]:
-    """Steps in which the mirrors of a queue stop, start and are synchronised again and again."""
+    """Return steps that repeatedly restart and synchronise the mirrors of a queue."""
     ha = {"name": "ha", "pattern": "q", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
     begun = [{"set_policy": ha}, {"declare": {"queue": "q", "node": "a"}}, {"publish": {"queue": "q", "count": 5}}]
     return begun + [{"stop": "b"}, {"start": "b"}, {"publish": {"queue": "q", "count": 1}}] * times
@@ -213,7 +213,7 @@ STORIES = {kind: partial(declared, kind) for kind in ("classic", "quorum", "stre
 
 
 @pytest.mark.parametrize("steps", sample(STORIES.values()), ids=[*STORIES])
-def test_what_run_does_grows_with_what_happens_and_not_with_its_square(
+def test_work_of_run_grows_linearly_with_events(
     steps: Callable[[int], list[dict]], tmp_path: Path
 ) -> None:
     page = ["-o", str(tmp_path / "page.html")] if steps is restarted else []

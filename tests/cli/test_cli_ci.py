@@ -1,4 +1,4 @@
-"""`hawb lint` and `hawb check` as systems for continuous integration have them: SARIF with lines, JUnit with cases."""
+"""`hawb lint` and `hawb check` for continuous integration: SARIF with lines, JUnit with cases."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def story(folder: Path) -> Path:
 
 
 def line_of(file: Path, words: str) -> int:
-    """The line of a file that has some words, from 1."""
+    """Return the number of the line with these words, from 1."""
     return next(number for number, line in enumerate(file.read_text().splitlines(), 1) if words in line)
 
 
@@ -66,7 +66,7 @@ def test_a_relative_name_is_a_relative_address(tmp_path: Path, monkeypatch):
     }
 
 
-def test_fingerprints_outlast_a_moved_line(tmp_path: Path):
+def test_fingerprint_does_not_change_with_the_line_number(tmp_path: Path):
     file = story(tmp_path)
     before = results_of(hawb("lint", "--format", "sarif", file).stdout)
     file.write_text(f"# a comment\n{STORY}")
@@ -96,7 +96,7 @@ def test_check_names_the_line_of_the_expectation(tmp_path: Path):
     assert "queues.orders.messages: expected 1, got 0" in at_end["message"]["text"]
 
 
-def test_check_tells_failed_refused_and_passed_apart(tmp_path: Path):
+def test_check_reports_failed_refused_and_passed_cases(tmp_path: Path):
     refused, passed = tmp_path / "refused.yaml", tmp_path / "passed.yaml"
     refused.write_text("scenario: x\ncluster: {nodes: [a]}\nsteps:\n  - stopp: a\n")
     passed.write_text("scenario: Nothing happens\ncluster: {nodes: [a]}\nsteps: []\nexpect: {nodes: {a: running}}\n")
@@ -114,7 +114,7 @@ def test_check_tells_failed_refused_and_passed_apart(tmp_path: Path):
     assert "accepted: " in by_rule["scenario-refused"]["message"]["text"]
 
 
-def test_no_name_reaches_beyond_its_place(tmp_path: Path):
+def test_names_are_escaped(tmp_path: Path):
     file = tmp_path / "story.yaml"
     name = "]]><x>&\\u0007\\u202e\\n"
     file.write_text(f'scenario: "{name}"\ncluster: {{nodes: [a]}}\nsteps:\n  - declare: {{queue: "{name}", node: a}}\n')

@@ -1,4 +1,4 @@
-"""Each option that names a file writes to a pipe, through a link, and keeps or sets modes as shells do."""
+"""Output options write to pipes and through links, and set file modes as shells do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def written(words: str, place: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names, and modes, take a Unix")
 @pytest.mark.parametrize("words", WRITING)
-def test_an_output_may_be_a_pipe_a_link_or_a_file_with_a_mode(tmp_path: Path, words: str):
+def test_output_may_be_a_pipe_a_link_or_a_file_with_a_mode(tmp_path: Path, words: str):
     new, fifo, link, kept = (tmp_path / f"{name}.svg" for name in ("new", "fifo", "link", "kept"))
     umask = os.umask(0o007)
     try:
@@ -63,7 +63,7 @@ def test_a_figure_is_the_same_bytes_each_time(tmp_path: Path, form: str, monkeyp
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names, and modes, take a Unix")
-def test_a_new_folder_obeys_the_umask_and_replaces_nothing(tmp_path: Path):
+def test_new_folder_obeys_the_umask_and_replaces_nothing(tmp_path: Path):
     umask = os.umask(0o007)
     try:
         written("migrate {real} --plan {to}", tmp_path / "plan")

@@ -1,4 +1,4 @@
-"""`hawb safe --live` as a hook, a drain or a cron job has it: an exit status, a line, and nobody's password."""
+"""`hawb safe --live` for hooks and cron jobs: exit status, one line, and no password in the output."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_no_is_a_line_and_exit_status_1(api: Server):
     assert result.stdout.count("\n") == 1
 
 
-def test_a_member_that_is_not_online_though_its_node_runs_is_missed(api: Server):
+def test_offline_member_on_a_running_node_is_reported(api: Server):
     api.answers["/api/queues"] = listing(quorum_queue(*NODES, online=(A, B)))
     result = safe("--live", api.url, "--node", A)
     assert result.exit_code == 1
@@ -48,13 +48,13 @@ def test_a_member_that_is_not_online_though_its_node_runs_is_missed(api: Server)
     assert safe("--live", api.url, "--node", C).exit_code == 0
 
 
-def test_each_node_has_its_line_where_no_node_is_named(api: Server):
+def test_each_node_has_a_line_without_node_option(api: Server):
     result = safe("--live", api.url, "--format", "line")
     assert result.exit_code == 1
     assert [line.split()[1] for line in result.stdout.splitlines()] == [f"{A}:", f"{B}:", f"{C}:"]
 
 
-def test_it_answers_as_the_cluster_s_export_does(api: Server):
+def test_answer_agrees_with_that_for_the_export(api: Server):
     """The server answers with the listings of the export."""
     files = (REAL / f"{name}.json" for name in ("definitions", "api-queues", "api-nodes", "api-overview"))
     told, exported = safe("--live", api.url, "--json"), safe(*files, "--json")
@@ -62,20 +62,20 @@ def test_it_answers_as_the_cluster_s_export_does(api: Server):
     assert json.loads(told.stdout) == json.loads(exported.stdout)
 
 
-def test_the_whole_report_tells_what_the_api_does_not(api: Server):
+def test_full_report_states_what_the_api_does_not_provide(api: Server):
     result = safe("--live", api.url, "--node", B, "--format", "text")
     assert result.exit_code == 1
     assert "What to do" in result.stdout
     assert "scenario's defaults are used" in result.stdout.splitlines()[-1] and result.stderr == ""
 
 
-def test_a_node_that_does_not_run_there_cannot_be_told(api: Server):
+def test_node_that_does_not_run_is_unknown(api: Server):
     result = safe("--live", api.url, "--node", "rabbit@d")
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"{api.url}: --node: 'rabbit@d' is not a running node; these run: {A}, {B}" in result.stderr
 
 
-def test_nobody_listens():
+def test_refused_connection_is_reported_as_unknown():
     with Server() as gone:
         url = gone.url
     result = safe("--live", url, "--node", A, env=dict(zip(("HAWB_API_USER", "HAWB_API_PASSWORD"), LOGIN, strict=True)))
@@ -83,7 +83,7 @@ def test_nobody_listens():
     assert url in result.stderr and "refused" in result.stderr
 
 
-def test_a_refused_login_is_told_without_the_password(api: Server, monkeypatch):
+def test_failed_login_message_does_not_contain_the_password(api: Server, monkeypatch):
     monkeypatch.setenv("HAWB_API_PASSWORD", "an0ther-word")
     result = safe("--live", api.url, "--node", A)
     assert (result.exit_code, result.stdout) == (2, "")
@@ -91,14 +91,14 @@ def test_a_refused_login_is_told_without_the_password(api: Server, monkeypatch):
     assert "an0ther-word" not in result.stderr
 
 
-def test_a_login_that_nobody_gives_ends_as_could_not_tell(api: Server, monkeypatch):
+def test_missing_login_is_reported_as_unknown(api: Server, monkeypatch):
     monkeypatch.delenv("HAWB_API_PASSWORD")
     result = safe("--live", api.url, "--node", A, input="")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "HAWB_API_PASSWORD: not given\n  accepted: an environment variable" in result.stderr
 
 
-def test_an_answer_that_is_not_rabbitmq_s_names_the_address(api: Server):
+def test_response_of_another_server_names_the_address(api: Server):
     api.answers["/api/queues"] = listing({"name": 7})
     result = safe("--live", api.url, "--node", A)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -1,5 +1,5 @@
-"""Every write of every command is whole or absent, and touches the named files alone: each call of the system by which
-a file comes to its place fails once."""
+"""Commands write their files completely or not at all, and no other files. Each system call that places a file fails
+once."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def fail_everywhere(written: list[Written], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", sample(COMMANDS, 4))
-def test_a_command_writes_all_of_its_files_or_none(tmp_path: Path, words: str, monkeypatch: pytest.MonkeyPatch):
+def test_command_writes_all_of_its_files_or_none(tmp_path: Path, words: str, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "to").mkdir()
     result, written = wanted(words, tmp_path / "to", monkeypatch)
     assert result.exit_code in (0, 1), result.stderr
@@ -133,7 +133,7 @@ def test_a_command_writes_all_of_its_files_or_none(tmp_path: Path, words: str, m
     fail_everywhere(written, tmp_path)
 
 
-def test_a_cluster_that_is_watched_is_written_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_watch_writes_its_file_completely_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HAWB_API_USER", LOGIN.user)
     monkeypatch.setenv("HAWB_API_PASSWORD", LOGIN.password)
     (tmp_path / "to").mkdir()
@@ -146,14 +146,14 @@ def test_a_cluster_that_is_watched_is_written_so_too(tmp_path: Path, monkeypatch
     assert [*tree(tmp_path / "to")] == ["story.yaml"]
 
 
-def test_what_the_commands_of_spark_write_goes_the_same_way():
-    """A session of Spark's is too dear to be started for each call that fails."""
+def test_spark_commands_write_completely_or_not_at_all():
+    """Starting a Spark session for each failing call would be too expensive."""
     used = {node.id for node in ast.walk(ast.parse(Path(spark_commands.__file__).read_text(encoding="utf-8")))
             if isinstance(node, ast.Name)}  # fmt: skip
     assert "write_scenario" in used and "write" not in used
 
 
-def test_an_answer_that_is_refused_leaves_the_files_as_they_were(tmp_path: Path):
+def test_refusal_leaves_existing_files_unchanged(tmp_path: Path):
     report = tmp_path / "report.html"
     report.write_bytes(b"old")
     story = ROOT / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"
@@ -178,7 +178,7 @@ def writes_of(module: ast.Module) -> bool:
     return False
 
 
-def test_nothing_else_writes_files():
+def test_only_saving_writes_files():
     found = {
         file.relative_to(HAWB).as_posix()
         for file in HAWB.rglob("*.py") if writes_of(ast.parse(file.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""`-o` writes the answer as a page; what else commands write has its own option, and older spellings go on working."""
+"""`-o` writes the answer as a page. Other outputs have their own options, and older spellings still work."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ WITH_PAGES = ("run", "safe", "lint", "replicas", "upgrade", "migrate", "incident
 
 
 def written(folder: Path, words: str, content: str, option: str) -> tuple[Result, dict[str, bytes]]:
-    """What a command answers, and what it writes into a new folder."""
+    """Return the result of a command and the files that it writes."""
     folder.mkdir()
     result = asked(folder.parent, f"{words} {option.format(folder)}", content)
     return result, {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
 
 
 @pytest.mark.parametrize(("words", "content", "older", "today"), MOVED, ids=[one[0].split()[0] for one in MOVED])
-def test_an_older_spelling_writes_the_same_with_a_note(tmp_path, words, content, older, today):
+def test_older_spelling_writes_the_same_with_a_note(tmp_path, words, content, older, today):
     was, files = written(tmp_path / "w", words, content, older)
     now, same = written(tmp_path / "n", words, content, today)
     assert was.exit_code == now.exit_code != 2
@@ -54,14 +54,14 @@ def test_one_file_under_two_options_is_refused(tmp_path, option, both):
 
 
 @pytest.mark.parametrize("command", WITH_PAGES)
-def test_the_help_of_each_command_says_that_o_writes_a_page(command):
+def test_help_of_each_command_describes_the_page_option(command):
     told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
     assert "-o, --output PAGE Write the answer as an HTML page." in told
     assert "--report" not in told
     assert command not in OWN or f"--{OWN[command]} " in told
 
 
-def test_what_draws_a_page_takes_its_extra_for_a_page_alone():
+def test_extra_for_pages_is_needed_only_for_pages():
     [figures] = [one for one in TAKEN if (one.command, one.option) == ("upgrade", "output")]
     assert figures.by("upgrade", {"output": Path("a.html"), "report": None})
     assert figures.by("upgrade", {"output": None, "report": Path("a.html")})

@@ -66,8 +66,8 @@ def api() -> Iterator[Server]:
 # --- node by node ---
 
 
-def test_nodes_are_restarted_until_one_may_not_be_stopped(machine: Machine, api: Server):
-    """Of a queue with two members neither may go; c has none."""
+def test_script_restarts_nodes_until_one_is_not_safe_to_stop(machine: Machine, api: Server):
+    """Neither node of a queue with two members may stop; c has no member."""
     api.answers["/api/queues"] = listing(quorum_queue(A, B))
     done = machine.run(str(RECIPES / "restart-node-by-node.sh"), api.url, C, A, B)
     assert done.returncode == 1, done.stderr
@@ -78,7 +78,7 @@ def test_nodes_are_restarted_until_one_may_not_be_stopped(machine: Machine, api:
     ]  # fmt: skip
 
 
-def test_no_node_is_restarted_where_nobody_answers(machine: Machine):
+def test_script_restarts_no_node_without_an_answer(machine: Machine):
     with Server() as gone:
         url = gone.url
     assert machine.run(str(RECIPES / "restart-node-by-node.sh"), url, A).returncode == 2
@@ -111,7 +111,7 @@ def test_the_unit_restarts_if_its_condition_holds(node: str, status: int, machin
     assert machine.calls == ["rabbitmq-upgrade drain", "systemctl restart rabbitmq-server.service"]
 
 
-def test_systemd_takes_the_unit(machine: Machine, api: Server, tmp_path: Path, unavailable: Callable[[str], None]):
+def test_systemd_accepts_the_unit(machine: Machine, api: Server, tmp_path: Path, unavailable: Callable[[str], None]):
     if shutil.which("systemd-analyze") is None:
         unavailable("systemd-analyze is missing; on Debian and Ubuntu: apt-get install systemd")
     file = tmp_path / "rabbitmq-restart-if-safe.service"
@@ -123,8 +123,8 @@ def test_systemd_takes_the_unit(machine: Machine, api: Server, tmp_path: Path, u
 # --- Kubernetes ---
 
 
-def test_a_pod_waits_until_its_node_may_be_stopped(machine: Machine, api: Server):
-    """A third node, which the others need, comes back while the hook waits."""
+def test_pod_hook_waits_until_its_node_is_safe_to_stop(machine: Machine, api: Server):
+    """A third node comes back while the hook waits."""
     api.answers["/api/queues"] = listing(quorum_queue(A, B, C))
     everybody = json.loads((REAL / "api-nodes.json").read_bytes())
     without_c = [node | {"running": node["name"] != C} for node in everybody]
@@ -144,7 +144,7 @@ def test_a_pod_waits_until_its_node_may_be_stopped(machine: Machine, api: Server
 # --- GitHub ---
 
 
-def test_a_pull_request_is_linted(machine: Machine, tmp_path: Path):
+def test_pull_request_is_linted(machine: Machine, tmp_path: Path):
     shutil.copy(FILES[0], tmp_path / "definitions.json")
     # YAML 1.1 reads the key `on` as true.
     workflow = yaml.safe_load((RECIPES / "lint-definitions.yml").read_text())
@@ -158,6 +158,6 @@ def test_a_pull_request_is_linted(machine: Machine, tmp_path: Path):
     assert place_of(found[0])[0] == "definitions.json"
 
 
-def test_each_recipe_is_told_of():
+def test_each_recipe_is_documented():
     told = (RECIPES / "README.md").read_text()
     assert {f"]({file.name})" in told for file in RECIPES.iterdir() if file.name != "README.md"} == {True}

@@ -1,4 +1,4 @@
-"""The same input gives the same bytes, whatever the process is started with."""
+"""The same input gives the same bytes under any environment of the process."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def answers(options: Sequence[str], settings: dict[str, str]) -> list[tuple]:
 
 @pytest.fixture(scope="module")
 def plain() -> list[tuple]:
-    """What a process answers that is started with nothing special."""
+    """Return the answers of a process with default settings."""
     return answers((), {})
 
 

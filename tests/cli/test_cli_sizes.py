@@ -1,4 +1,4 @@
-"""A command refuses a scenario that would take it more than 20 seconds, unless it is told to play it."""
+"""Commands refuse scenarios that would take more than 20 seconds, unless forced."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def refused(content: str, command: str = "run") -> list[str]:
 
 
 @pytest.mark.parametrize("command", ["run", "check", "explore"])
-def test_a_command_takes_so_many_steps(command: str) -> None:
+def test_number_of_steps_is_limited(command: str) -> None:
     steps = [{"wait": 0}] * (size.MOST["steps"] + 1)
     assert refused(story(steps=steps), command) == [
         "standard input, line 1: steps: too many steps for a command", "  given: 10001",
@@ -36,7 +36,7 @@ def test_a_command_takes_so_many_steps(command: str) -> None:
     ]  # fmt: skip
 
 
-def test_a_command_takes_so_many_events(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_number_of_events_is_limited(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(run, "MOST_EVENTS", 100)
     content = story(steps=[{"declare": {"queue": f"q{number}"} | QUORUM} for number in range(10)])
     assert refused(content) == [
@@ -51,7 +51,7 @@ def test_a_command_takes_so_many_events(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert refused(story(queues=standing))[0] == "-: too many events are scheduled for a command"
 
 
-def test_a_cluster_has_so_many_nodes() -> None:
+def test_number_of_nodes_is_limited() -> None:
     names = [f"n{number}" for number in range(MOST_NODES + 1)]
     assert refused(story(cluster={"nodes": names, "version": "4.3"}))[-1] == (
         "  accepted: a list of node names, not empty, at most 100"
@@ -62,7 +62,7 @@ def test_a_cluster_has_so_many_nodes() -> None:
     ]
 
 
-def test_yaml_has_so_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_yaml_values_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "MAX_VALUES", 100)
     assert refused(f"scenario: a\nsteps: [{'1, ' * 100}]") == [
         "standard input, line 2: steps[95] (the 96th step): too many values, aliases counted",
@@ -71,7 +71,7 @@ def test_yaml_has_so_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
-def test_the_line_of_a_refusal_is_not_sought_in_a_large_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_of_a_refusal_is_not_searched_in_a_large_file(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = story(seed=-1)
     assert refused(wrong)[0] == "standard input, line 1: seed: not accepted"
     monkeypatch.setattr(text, "MOST_LOCATED", 10)

@@ -1,4 +1,4 @@
-"""A command that a signal stops at any moment: it ends, says so in a line, and leaves nothing behind."""
+"""Commands stopped by a signal at any moment end with one line and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_stopped_command_leaves_nothing_behind_at_drawn_moments(words: str, nu
 
 
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path):
-    """As `nohup` has it."""
+    """`nohup` relies on this."""
     page = tmp_path / "page.html"
     program = ("import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN);"
                "from hawb import process\n"

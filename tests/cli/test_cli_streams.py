@@ -1,4 +1,4 @@
-"""Every command reads a pipe as it reads a file: once, whole, and with the same answer."""
+"""Commands read pipes as files: once, completely, and with the same answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLUSTER = "definitions queues nodes"
 
 
 def piped(folder: Path, words: str, *more: str) -> tuple[Result, Result]:
-    """What a command answers about files, and about FIFOs of the same names that give the same bytes once."""
+    """Return the results of a command on files and on FIFOs with the same names and bytes."""
     found = []
     for kind in ("file", "fifo"):
         home = folder / kind
@@ -56,7 +56,7 @@ def piped(folder: Path, words: str, *more: str) -> tuple[Result, Result]:
 
 
 def alike(told: str) -> str:
-    """An answer without what differs with the folder of its files: their names, and digests of them."""
+    """Return an answer without file names and their digests."""
     return FINGERPRINT.sub("", told.replace("/fifo/", "/file/"))
 
 
@@ -70,7 +70,7 @@ def alike(told: str) -> str:
     "incident log --after definitions --json", "rates log", "rates log --json", "run definitions", "run log",
     "check definitions", "import log -o -", "incident definitions", "study story --output none",
 ]))  # fmt: skip
-def test_a_pipe_answers_as_its_file_does(tmp_path: Path, words: str):
+def test_pipe_gives_the_same_answer_as_its_file(tmp_path: Path, words: str):
     of_file, of_fifo = piped(tmp_path, words)
     assert (of_fifo.exit_code, alike(of_fifo.stdout), alike(of_fifo.stderr)) == (
         of_file.exit_code, alike(of_file.stdout), alike(of_file.stderr),
@@ -78,7 +78,7 @@ def test_a_pipe_answers_as_its_file_does(tmp_path: Path, words: str):
 
 
 @pytest.mark.parametrize("command", ["incident", "rates"])
-def test_a_pipe_in_a_folder_of_logs_is_named_and_not_waited_for(tmp_path: Path, command: str):
+def test_pipe_in_a_folder_of_logs_is_named_and_not_read(tmp_path: Path, command: str):
     (tmp_path / "rabbit@a.log").write_text(
         "2026-04-22 09:00:05.000001+00:00 [info] <0.9.0> Server startup complete; 3 plugins started.\n"
     )
@@ -90,7 +90,7 @@ def test_a_pipe_in_a_folder_of_logs_is_named_and_not_waited_for(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("form", ["text", "sarif", "junit"])
-def test_a_check_finds_lines_in_a_pipe(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch):
+def test_check_reports_lines_of_a_pipe(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch):
     story = tmp_path / "story"
     story.write_bytes(SOURCES["story"].read_bytes().replace(b"messages: 10", b"messages: 11"))
     monkeypatch.setitem(SOURCES, "story", story)
@@ -99,7 +99,7 @@ def test_a_check_finds_lines_in_a_pipe(tmp_path: Path, form: str, monkeypatch: p
     assert alike(of_fifo.stdout) == alike(of_file.stdout)
 
 
-def test_standard_input_may_hold_whatever_a_file_may():
+def test_standard_input_accepts_any_kind_of_file():
     for words, status, source in (
         (["safe", "-"], 3, "definitions"), (["lint", "-"], 1, "definitions"), (["incident", "-"], 0, "log"),
         (["import", "-", "-o", "-"], 0, "definitions"), (["upgrade", "-", "--to", "3.13"], 0, "story"),
@@ -109,7 +109,7 @@ def test_standard_input_may_hold_whatever_a_file_may():
         assert (words, result.exit_code) == (words, status), result.stderr
 
 
-def test_a_study_and_its_numbers_come_through_pipes(tmp_path: Path):
+def test_study_and_numbers_can_be_pipes(tmp_path: Path):
     numbers = CliRunner().invoke(main, ["import", str(SOURCES["definitions"]), "--numbers", "-"]).stdout_bytes
     given = {"study": (next(iter(sorted((DATA / "studies").glob("*.yaml"))))).read_bytes(), "numbers": numbers}
     writers = []
@@ -124,7 +124,7 @@ def test_a_study_and_its_numbers_come_through_pipes(tmp_path: Path):
     assert asked.study and own is not None
 
 
-def test_spark_gets_pipes_as_files_that_go_with_the_command(tmp_path: Path):
+def test_spark_gets_pipes_as_temporary_files(tmp_path: Path):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "file").touch()
     writer = threading.Thread(target=(tmp_path / "fifo").write_bytes, args=(b"given",))
@@ -138,7 +138,7 @@ def test_spark_gets_pipes_as_files_that_go_with_the_command(tmp_path: Path):
     assert for_spark([tmp_path / "file"]) == ([tmp_path / "file"], Path())
 
 
-def test_a_process_substitution_is_read_whole():
+def test_process_substitution_is_read_completely():
     words = f"{sys.executable} -m hawb.cli incident --events <(zcat {LOG}) --json"
     ran = subprocess.run(["bash", "-c", words], capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
     of_file = CliRunner().invoke(main, ["incident", "--events", str(LOG), "--json"])

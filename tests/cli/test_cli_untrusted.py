@@ -1,5 +1,5 @@
-"""Nothing of a stranger's file steers a terminal, a page or a log: names are escaped, values are told by their length,
-and the name of a file may be any bytes."""
+"""Untrusted input: names are escaped on terminals and pages, values are described by length, and file names may be
+any bytes."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LOG = (
 
 
 def named(name: str) -> str:
-    """A name with marks in it."""
+    """Return a name with control characters."""
     return f"{name}{MARKS}"
 
 
 def cluster(folder: Path) -> list[str]:
-    """An export and listings of a cluster, in which every name has marks."""
+    """Write an export and listings whose names all have control characters."""
     nodes = [named("n@h"), named("m@h")]
     queue = {"name": named("q"), "vhost": named("v"), "durable": True, "auto_delete": False, "arguments": {}}
     policy = {"vhost": named("v"), "name": named("p"), "pattern": ".", "apply-to": "all", "priority": 0,
@@ -54,7 +54,7 @@ def cluster(folder: Path) -> list[str]:
 
 
 def written(folder: Path, documents: dict[str, Any]) -> list[str]:
-    """Documents as files of these names, without what no name of a file may hold."""
+    """Write documents as files with these names, without characters that file names cannot have."""
     files = [folder / f"{name.replace(chr(0), '')}.json" for name in documents]
     for file, document in zip(files, documents.values(), strict=True):
         file.write_text(json.dumps(document), encoding="utf-8")
@@ -62,7 +62,7 @@ def written(folder: Path, documents: dict[str, Any]) -> list[str]:
 
 
 def story(folder: Path) -> list[str]:
-    """A scenario in which every name has marks, and an expectation that is not met."""
+    """Write a scenario whose names all have control characters, with an unmet expectation."""
     a, b, queue = named("a"), named("b"), named("q")
     file = folder / f"story{MARKS.replace(chr(0), '')}.yaml"
     file.write_text(json.dumps({
@@ -79,7 +79,7 @@ def story(folder: Path) -> list[str]:
 
 
 def log(folder: Path) -> list[str]:
-    """A log in whose names there are marks."""
+    """Write a log whose names have control characters."""
     file = folder / f"log{MARKS.replace(chr(0), '')}.log"
     file.write_text(LOG.format(MARKS.replace("\x00", "")), encoding="utf-8")
     return [str(file)]
@@ -97,7 +97,7 @@ GIVEN = {"CLUSTER": cluster, "STORY": story, "LOG": log}
     "incident LOG -o O --scenario S", "incident LOG --events --clients", "incident CLUSTER", "run LOG", "run missing",
     "safe STORY --node missing", "study STORY --output S",
 ])  # fmt: skip
-def test_whatever_does_not_print_is_escaped(tmp_path: Path, words: str):
+def test_unprintable_characters_are_escaped(tmp_path: Path, words: str):
     (tmp_path / "to").mkdir()
     typed: list[str] = []
     for word in words.split():
@@ -112,13 +112,13 @@ def test_whatever_does_not_print_is_escaped(tmp_path: Path, words: str):
 
 
 def import_of(tmp_path: Path) -> Result:
-    """What is said of an import."""
+    """Return the result of an import."""
     definitions, *listings = cluster(tmp_path)
     options = [word for file in listings for word in ("--queues", file)]
     return CliRunner().invoke(main, ["import", definitions, *options, "-o", "-"])
 
 
-def test_an_import_is_a_scenario_with_the_names_and_notes_without_marks(tmp_path: Path):
+def test_import_keeps_names_and_escapes_them_in_notes(tmp_path: Path):
     imported = import_of(tmp_path)
     assert imported.exit_code == 0 and imported.stderr.count("note: ") > 5
     assert {c for c in imported.stdout + imported.stderr if not c.isprintable()} <= {"\n", *ISOLATES}
@@ -130,7 +130,7 @@ def test_an_import_is_a_scenario_with_the_names_and_notes_without_marks(tmp_path
 @pytest.mark.parametrize("words", [
     "upgrade FILES --full-stop", "upgrade FILES --to 4.0", "migrate FILES", "safe FILES", "lint FILES",
 ])  # fmt: skip
-def test_a_value_that_is_no_word_of_rabbitmq_is_told_by_its_length(tmp_path: Path, key: str, words: str):
+def test_unknown_value_is_described_by_its_length(tmp_path: Path, key: str, words: str):
     queue = {"name": "q", "vhost": "/", "durable": True, "auto_delete": False, "arguments": {}}
     listed = queue | {"node": "a@h", "messages": 1} | ({key: SECRET} if key in ("type", "state") else {})
     export = {"vhosts": [{"name": "/"}], "queues": [queue], "policies": []}
@@ -146,7 +146,7 @@ def test_a_value_that_is_no_word_of_rabbitmq_is_told_by_its_length(tmp_path: Pat
         assert f"a text of length {len(SECRET)})" in " ".join(result.output.split())
 
 
-def test_what_rabbitmq_says_of_a_value_is_cut(tmp_path: Path):
+def test_rabbitmqs_text_about_a_value_is_truncated(tmp_path: Path):
     policy = {"vhost": "/", "name": "p", "pattern": "y" * 999, "apply-to": "all", "priority": 0,
               "definition": {"ha-mode": "z" * 999}}  # fmt: skip
     files = written(tmp_path, {"definitions": {"rabbit_version": "3.10.8", "vhosts": [{"name": "/"}], "queues": [],
@@ -163,7 +163,7 @@ def test_what_rabbitmq_says_of_a_value_is_cut(tmp_path: Path):
     "check BROKEN", "lint BROKEN", "safe BROKEN", "import BROKEN -o -", "rates BROKEN",
     "explore STORY --faults 1 --operations 0 -o O --report P",
 ])  # fmt: skip
-def test_names_of_files_and_keys_may_be_any_bytes(tmp_path: Path, words: str):
+def test_file_names_and_keys_may_be_any_bytes(tmp_path: Path, words: str):
     given = {"STORY": DATA / "scenarios" / "unsynchronised-mirror-promoted.yaml",
              "EXPORT": DATA / "real" / "definitions.json"}  # fmt: skip
     files = {"O": tmp_path / os.fsdecode(b"o\xff"), "P": tmp_path / os.fsdecode(b"p\xff")}
@@ -193,8 +193,8 @@ SLOW = {
 
 @pytest.mark.full
 @pytest.mark.parametrize("words", ["safe", "lint", "migrate", "upgrade", "replicas --trials 0"])
-def test_a_policy_that_takes_for_ever_to_match_is_named(tmp_path: Path, words: str):
-    """All searches together take at most 100,000,000 steps, which are seconds."""
+def test_policy_with_an_endless_pattern_is_named(tmp_path: Path, words: str):
+    """All searches together take at most 100,000,000 steps, which is seconds."""
     (tmp_path / "redos.json").write_text(json.dumps(SLOW))
     refused = CliRunner().invoke(main, [*words.split(), str(tmp_path / "redos.json")])
     assert (refused.exit_code, refused.stdout) == (2, "")

@@ -1,4 +1,4 @@
-"""Where commands write: refused before anything is done."""
+"""Output paths of commands are checked before any work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def hawb(*words: object) -> Result:
 
 
 class Written(NamedTuple):
-    """A place that a command writes to."""
+    """An output option of a command."""
 
     command: str
     option: str
@@ -52,7 +52,7 @@ def option(written: Written) -> str:
 
 
 def writing(written: Written, place: Path, to: Path) -> Result:
-    """Play a command whose input is not there, with a place to write to."""
+    """Run a command with a missing input and this output."""
     given = INPUT.get(written.command, "absent.yaml")
     more = [word.format(to=to) for word in TAKEN.get(written.command, ())]
     if more[:1] == [option(written)]:
@@ -60,7 +60,7 @@ def writing(written: Written, place: Path, to: Path) -> Result:
     return hawb(written.command, *([to / given] if given else []), *more, option(written), place)
 
 
-def test_every_path_that_a_command_takes_is_said_to_be_read_or_written():
+def test_every_path_option_is_marked_as_read_or_written():
     paths = {
         (command.name, parameter.name): type(parameter.type) for command in every_command().values()
         for parameter in command.params if isinstance(parameter.type, click.Path)
@@ -71,7 +71,7 @@ def test_every_path_that_a_command_takes_is_said_to_be_read_or_written():
 
 
 @pytest.mark.parametrize("written", CHECKED, ids=named)
-def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_read(written: Written, tmp_path: Path):
+def test_unwritable_output_is_refused_before_reading(written: Written, tmp_path: Path):
     (tmp_path / "file").touch()
     makes_folders = written.kind in (Kind.FOLDER, Kind.NEW_FOLDER)
     place = tmp_path / "file" / "below" if makes_folders else tmp_path / "missing" / "below.html"
@@ -85,8 +85,8 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_read(wr
 
 
 @pytest.mark.parametrize("written", [one for one in CHECKED if one.kind is not Kind.FOLDER], ids=named)
-def test_what_stands_there_is_not_written_over_by_surprise(written: Written, tmp_path: Path):
-    """A folder in place of a file, and whatever stands where something new is asked for."""
+def test_existing_output_is_not_overwritten_unexpectedly(written: Written, tmp_path: Path):
+    """A folder in place of a file, and anything that exists where a new folder is wanted."""
     there = tmp_path / "there.html"
     there.mkdir() if written.kind is Kind.FILE else there.touch()
     refused = writing(written, there, tmp_path)
@@ -94,7 +94,7 @@ def test_what_stands_there_is_not_written_over_by_surprise(written: Written, tmp
     assert (refused.exit_code, bool(re.search(said, refused.stderr))) == (2, True)
 
 
-def test_no_place_is_written_twice_nor_read_and_written(tmp_path: Path):
+def test_output_may_not_be_used_twice_or_also_read(tmp_path: Path):
     place = tmp_path / "answer"
     refused = hawb("upgrade", STORY, "-o", place, "--report", f"{tmp_path}/./answer")
     assert (refused.exit_code, "already named by --output; give --report another name" in refused.stderr) == (2, True)
@@ -104,7 +104,7 @@ def test_no_place_is_written_twice_nor_read_and_written(tmp_path: Path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="a device takes a Unix")  # noqa: PTH110
-def test_a_device_and_a_link_are_places_to_write_to(tmp_path: Path):
+def test_device_and_link_are_valid_outputs(tmp_path: Path):
     (tmp_path / "link").symlink_to(tmp_path / "page.html")
     for place in ("/dev/null", tmp_path / "link"):
         assert "absent.yaml" in hawb("run", tmp_path / "absent.yaml", "--report", place).stderr
@@ -112,7 +112,7 @@ def test_a_device_and_a_link_are_places_to_write_to(tmp_path: Path):
     assert "does not exist; create it first" in hawb("run", STORY, "--report", tmp_path / "nowhere").stderr
 
 
-def test_links_that_lead_to_each_other_are_refused(tmp_path: Path):
+def test_circular_links_are_refused(tmp_path: Path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     for words in (("run", STORY, "-o", tmp_path / "a"), ("run", tmp_path / "a"), ("lint", tmp_path / "a"),

@@ -1,4 +1,4 @@
-"""How a command ends that fails: in one line, by 2 where it cannot read or write, and by 70 for a fault of its own."""
+"""Failing commands end with one line and exit status 2 (cannot read or write) or 70 (internal error)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLOSED = "standard output: Bad file descriptor"
     ("run - <&-", "standard input: the file cannot be read: Bad file descriptor"),
     ("run none.yaml <&- >&- 2>&-", ""), ("run none.yaml 2>/dev/full", ""),
 ])  # fmt: skip
-def test_a_stream_that_cannot_be_used_is_one_line_and_exit_status_2(typed: str, line: str):
+def test_unusable_stream_gives_one_line_and_exit_status_2(typed: str, line: str):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     words = ["sh", "-c", f'"{sys.executable}" -m hawb.cli {typed}']
     ran = subprocess.run(words, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -33,7 +33,7 @@ def test_a_stream_that_cannot_be_used_is_one_line_and_exit_status_2(typed: str, 
 
 
 def failing(fault: BaseException, **environment: str) -> Result:
-    """A command that fails with a fault."""
+    """Run a command that fails with this exception."""
 
     @click.group(cls=Refusing)
     def group() -> None:
@@ -49,7 +49,7 @@ def failing(fault: BaseException, **environment: str) -> Result:
 @pytest.mark.parametrize("fault", [
     IndexError("amqp://user:secret@host"), OSError(111, "Connection refused"), RecursionError(), MemoryError(),
 ])  # fmt: skip
-def test_a_fault_of_its_own_is_one_line_that_says_where_to_report_it(fault: Exception):
+def test_internal_error_gives_one_line_and_where_to_report_it(fault: Exception):
     result = failing(fault)
     assert (result.exit_code, result.stdout) == (SOFTWARE, "")
     [line] = result.stderr.splitlines()
@@ -63,13 +63,13 @@ def test_the_traceback_is_shown_on_request():
     assert "Traceback" in result.stderr and "IndexError: what was it" in result.stderr
 
 
-def test_a_file_that_the_system_refuses_is_named():
+def test_file_of_an_os_error_is_named():
     result = failing(PermissionError(13, "Permission denied", "a\u2028b"))
     assert (result.exit_code, result.stderr) == (2, "a\\u2028b: Permission denied\n")
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(143), SystemExit(3)])
-def test_a_stop_is_no_fault(stop: BaseException):
+def test_stop_is_no_internal_error(stop: BaseException):
     result = failing(stop)
     assert result.exit_code == (stop.code if isinstance(stop, SystemExit) else 1)
     assert "hawb failed" not in result.stderr

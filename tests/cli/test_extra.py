@@ -1,4 +1,4 @@
-"""What a command imports, and what it says where an extra is missing."""
+"""Imports of commands, and the message if an extra is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["p
 
 
 def played(typed: Sequence[Typed], to: Path) -> list[dict]:
-    """What came of commands that one process plays, one after the other."""
+    """Return the results of commands that one process plays in sequence."""
     asked = json.dumps([one.filled(to) for one in typed])
     program = [sys.executable, typed_commands.__file__]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -33,8 +33,8 @@ def played(typed: Sequence[Typed], to: Path) -> list[dict]:
 
 
 @pytest.mark.full
-def test_an_answer_in_text_or_json_imports_nothing_of_an_extra_and_reaches_nobody(tmp_path: Path) -> None:
-    """Though all of them are installed here."""
+def test_text_and_json_answers_import_no_extra_and_open_no_socket(tmp_path: Path) -> None:
+    """All extras are installed here."""
     typed = typed_commands.ANSWERS
     for one, found in zip(typed, played(typed, tmp_path), strict=True):
         assert found["crash"] is None and found["status"] == one.status, (one.words, found)
@@ -44,8 +44,8 @@ def test_an_answer_in_text_or_json_imports_nothing_of_an_extra_and_reaches_nobod
 
 
 @pytest.mark.full
-def test_only_spark_and_what_asks_a_cluster_opens_a_socket(tmp_path: Path) -> None:
-    """What starts Spark is left out, and the lab, which is served."""
+def test_only_spark_and_live_commands_open_a_socket(tmp_path: Path) -> None:
+    """Commands that start Spark or serve the lab are left out."""
     typed = [one for one in typed_commands.WRITTEN if not one.slow]
     for one, found in zip(typed, played(typed, tmp_path), strict=True):
         asks = "--live" in one.words or "--api" in one.words
@@ -53,11 +53,11 @@ def test_only_spark_and_what_asks_a_cluster_opens_a_socket(tmp_path: Path) -> No
         assert bool(found["reached"]) == asks, (one.words, found["reached"])
 
 
-def test_every_command_is_typed_by_somebody() -> None:
+def test_every_command_is_tested() -> None:
     assert {one.words.split()[0] for one in typed_commands.EVERY} == every_command().keys()
 
 
-def test_what_is_taken_is_an_option_of_its_command_and_an_extra_of_the_project() -> None:
+def test_listed_extras_and_options_exist() -> None:
     options = {command.name: {parameter.name for parameter in command.params} for command in every_command().values()}
     for taken in TAKEN:
         assert taken.option is None or taken.option in options[taken.command], taken
@@ -65,7 +65,7 @@ def test_what_is_taken_is_an_option_of_its_command_and_an_extra_of_the_project()
 
 
 @pytest.mark.parametrize("taken", TAKEN, ids=str)
-def test_a_missing_extra_is_said_in_one_line_before_anything_is_done(
+def test_missing_extra_is_reported_in_one_line_before_any_work(
     taken: Taken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extra, "find_spec", lambda module: None if module == MODULES[taken.extra][0] else "there")

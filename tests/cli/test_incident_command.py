@@ -17,7 +17,7 @@ def hawb(*arguments: object):
     return CliRunner().invoke(main, ["incident", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_it_answers_first_and_tells_what_happened_and_what_would_have_kept_the_messages():
+def test_answer_comes_first_then_events_and_prevention():
     result = hawb(DATA / "logs" / "3.10" / "wide-partition-pause-if-all-down")
     assert result.exit_code == 3
     told = [result.stdout.index(one) for one in (
@@ -28,21 +28,21 @@ def test_it_answers_first_and_tells_what_happened_and_what_would_have_kept_the_m
     assert "guest" not in result.stdout
 
 
-def test_events_are_told_one_by_one():
+def test_events_are_listed_one_by_one():
     result = hawb(STORY, "--events")
     assert result.stdout.partition(" ")[2].startswith("events in 3 files, by n1@10.77.0.1")
     assert "guest" not in result.stdout
 
 
-def test_json_has_no_client_unless_asked_for():
+def test_json_has_clients_only_on_request():
     plain, asked = hawb(STORY, "--json"), hawb(STORY, "--events", "--json", "--clients")
     assert "guest" not in plain.stdout and "guest" in asked.stdout
     assert {event["kind"] for event in json.loads(plain.stdout)["events"]} >= {"node_up", "mirror_added"}
     assert json.loads(plain.stdout)["verdict"]["answer"] == "unknown"
 
 
-def test_exports_beside_logs_are_known_and_say_what_there_was(tmp_path):
-    """Where the queue stood before, as a listing has it: it is its messages that are in danger then."""
+def test_exports_from_before_give_the_initial_queues(tmp_path):
+    """The listing gives the place of the queue, so its messages count as at risk."""
     listing = [{"name": "orders", "vhost": "/", "durable": True, "auto_delete": False, "messages": 10, "arguments": {},
                 "node": "n1@10.77.0.1", "slave_nodes": ["n2@10.77.0.2", "n3@10.77.0.3"], "type": "classic",
                 "synchronised_slave_nodes": ["n2@10.77.0.2", "n3@10.77.0.3"], "state": "running"}]  # fmt: skip
@@ -52,8 +52,8 @@ def test_exports_beside_logs_are_known_and_say_what_there_was(tmp_path):
     assert [queue["messages"] for queue in told["scenario"]["queues"]] == [10]
 
 
-def test_exports_of_after_say_what_there_is(tmp_path):
-    """Beside those of before, which say what there was: what clients did in between follows."""
+def test_exports_from_after_give_the_final_queues(tmp_path):
+    """Together with those from before they show what clients did in between."""
     listing = {"name": "orders", "vhost": "/", "durable": True, "auto_delete": False, "arguments": {},
                "type": "classic", "state": "running",
                "node": "n1@10.77.0.1", "slave_nodes": ["n2@10.77.0.2", "n3@10.77.0.3"],
@@ -65,7 +65,7 @@ def test_exports_of_after_say_what_there_is(tmp_path):
     assert "depth_listed" in {doubt["kind"] for doubt in told["doubts"]}
 
 
-def test_the_page_and_the_scenario_are_written_and_the_scenario_can_be_played(tmp_path):
+def test_page_and_playable_scenario_are_written(tmp_path):
     result = hawb(STORY, "-o", tmp_path / "told.html", "--scenario", tmp_path / "story.yaml")
     assert result.exit_code == 3
     question = "<h1>Are all messages still there, and is nothing broken?</h1>"
@@ -75,7 +75,7 @@ def test_the_page_and_the_scenario_are_written_and_the_scenario_can_be_played(tm
     assert hawb(STORY, "--scenario", "-").stdout == (tmp_path / "story.yaml").read_text(encoding="utf-8")
 
 
-def test_a_story_in_which_nothing_happens_is_no_scenario(tmp_path):
+def test_story_without_events_is_no_scenario(tmp_path):
     (tmp_path / "rabbit@a.log").write_text("2026-07-01 12:00:00.000 [info] <0.1.0> node 'rabbit@b' up\n")
     result = hawb(tmp_path, "--scenario", "-")
     assert (result.exit_code, result.stdout) == (2, "")
@@ -87,7 +87,7 @@ def test_a_story_in_which_nothing_happens_is_no_scenario(tmp_path):
     [(["none.log"], "none.log"), (["."], "no log"), ([".", "--zone", "Nowhere/No"], "not a time zone"), ([], "Missing"),
      ([".", "--clients"], "--events"), (["export.json"], "no log")],
 )
-def test_what_cannot_be_read_is_refused(tmp_path, monkeypatch, given, told):
+def test_unreadable_input_is_refused(tmp_path, monkeypatch, given, told):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "export.json").write_text('{"queues": []}')
     result = hawb(*given)
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_refused(tmp_path, monkeypatch, given, told):
     assert told in result.stderr
 
 
-def test_times_without_a_zone_are_of_the_one_that_is_told(tmp_path):
+def test_times_without_a_zone_use_the_given_zone(tmp_path):
     file = tmp_path / "rabbit@a.log"
     file.write_text("2026-07-01 12:00:00.000 [info] <0.1.0> RabbitMQ is asked to stop...\n")
     told = json.loads(hawb(file, "--events", "--zone", "Europe/Stockholm", "--json").stdout)
@@ -106,7 +106,7 @@ CRASHED = DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted"
 LATER = ("--since", "2026-11-27T13:05:00+01:00", "--until", "12:05:03")
 
 
-def test_a_span_of_the_logs_can_be_asked_for(tmp_path):
+def test_span_of_the_logs_can_be_requested(tmp_path):
     told = json.loads(hawb(CRASHED, *LATER, "--json", "-o", tmp_path / "told.html").stdout)
     assert [sentence["text"] for sentence in told["story"]] == ["n3 was asked to stop."]
     assert told["span"]["until_us"] - told["span"]["since_us"] == 3_000_000
@@ -117,19 +117,19 @@ def test_a_span_of_the_logs_can_be_asked_for(tmp_path):
     assert asked in (tmp_path / "told.html").read_text(encoding="utf-8")
 
 
-def test_events_of_a_span_are_told_alone():
+def test_only_events_of_the_span_are_listed():
     events = json.loads(hawb(CRASHED, *LATER, "--events", "--json").stdout)["events"]
     moments = [event["settled_us"] for event in events]
     assert 0 < len(moments) < 40 and max(moments) - min(moments) <= 3_000_000
 
 
-def test_a_story_that_a_partition_was_in_already_says_why_it_is_told_from_earlier_on():
+def test_story_of_an_ongoing_partition_explains_its_earlier_start():
     told = hawb(STORY, "--since", "08:55:25").stdout
     said = "to the last line; the story begins at 2026-11-27 08:54:17, because what began then was not over"
     assert said in " ".join(told.split())
 
 
-def test_a_span_without_a_fault_says_what_to_ask_for():
+def test_span_without_a_fault_suggests_another():
     told = " ".join(hawb(CRASHED, "--since", "12:04:46", "--until", "12:04:57").stdout.split())
     assert "no log shows a fault or a change in the span that was asked for" in told and "Use a longer period" in told
 
@@ -141,7 +141,7 @@ def test_a_span_without_a_fault_says_what_to_ask_for():
      (["--until", "12:00", "--since", "12:05"], "--until: 12:00 is not later than --since; accepted:"),
      (["--events", "--until", "2026-01-01"], "--until: 2026-01-01 is before the start of all logs")],
 )  # fmt: skip
-def test_a_span_that_the_logs_do_not_have_is_refused(given, told):
+def test_span_outside_the_logs_is_refused(given, told):
     result = hawb(CRASHED, *given)
     assert (result.exit_code, result.stdout) == (2, "")
     assert told in " ".join(result.stderr.split())
@@ -159,7 +159,7 @@ BOOTED = f"""{HEAD} [info] <0.222.0>  Starting RabbitMQ 4.2.0 on Erlang 27.3 [ji
      (f"{BOOTED}{HEAD} [error] <0.9.0> An error of its own\n", 3, "Cannot tell: hawb does not know 1 message"),
      ("GET / HTTP/1.1\n", 2, "")],
 )  # fmt: skip
-def test_the_exit_status_is_that_of_the_answer(log, status, answer, tmp_path):
+def test_exit_status_matches_the_answer(log, status, answer, tmp_path):
     (tmp_path / "rabbit@n1.log").write_text(log)
     result = hawb(tmp_path, "-o", tmp_path / "told.html")
     assert result.exit_code == status and answer in " ".join(result.stdout.split())
@@ -168,7 +168,7 @@ def test_the_exit_status_is_that_of_the_answer(log, status, answer, tmp_path):
     assert hawb(tmp_path, "--events").exit_code == (2 if status == 2 else 0)
 
 
-def test_help_says_the_exit_status():
+def test_help_lists_the_exit_status():
     assert "Exit status: 0, nothing is lost or broken; 1, something is; 2" in " ".join(hawb("--help").stdout.split())
 
 
@@ -179,7 +179,7 @@ def test_help_says_the_exit_status():
      ("app.log", b'{"level":"info","msg":"started","pid":12,"time":1}\n', "not a RabbitMQ log"),
      ("picture.log", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0", "it is no text"), ("empty.log", b"", "it is empty")],
 )  # fmt: skip
-def test_a_file_that_is_no_log_is_refused_with_what_it_holds(name, held, what, tmp_path):
+def test_file_that_is_not_a_log_is_refused_with_its_kind(name, held, what, tmp_path):
     (tmp_path / name).write_bytes(held)
     result = hawb(tmp_path / name)
     assert (result.exit_code, result.stdout) == (2, "")

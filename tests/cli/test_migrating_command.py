@@ -1,4 +1,4 @@
-"""`hawb migrate`: what it writes and says of an export or a scenario, without a secret in it."""
+"""`hawb migrate`: output and files for exports and scenarios, without secrets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hawb.planning.migration import migrate
 
 
 def secret_export() -> tuple[dict, list[str]]:
-    """An export with a secret in every place that holds one, and a few that should not."""
+    """Return an export with secrets in every place that can have one."""
     secrets = [f"SECRET{number:03}" for number in range(14)]
     words = iter(secrets)
     return {
@@ -58,7 +58,7 @@ def run(*arguments: object):
     return CliRunner().invoke(main, ["migrate", *map(str, arguments)])
 
 
-def test_the_command_writes_all_and_says_what_cannot_be_moved(tmp_path: Path):
+def test_command_writes_all_files_and_names_what_cannot_be_moved(tmp_path: Path):
     result = run(*FILES, "--plan", tmp_path / "plan")
     assert result.exit_code == 1, result.output
     page = Page((tmp_path / "plan" / "report.html").read_text())
@@ -94,7 +94,7 @@ def test_no_secret_is_in_any_output(tmp_path: Path):
     assert all(result.exit_code in (0, 1) for result in outputs)
 
 
-def test_a_scenario_is_a_cluster_too(tmp_path: Path):
+def test_scenario_is_accepted_as_a_cluster(tmp_path: Path):
     file = tmp_path / "cluster.yaml"
     file.write_text(at_work().yaml())
     result = run(file, "--json", "--to", "3.13")
@@ -107,7 +107,7 @@ def test_a_scenario_is_a_cluster_too(tmp_path: Path):
 
 
 def exported(tmp_path: Path, *queues: dict, **more: object) -> Path:
-    """An export of 3.12.0 with these queues."""
+    """Write an export of 3.12.0 with these queues."""
     file = tmp_path / "definitions.json"
     known = {"vhost": "/", "durable": True, "auto_delete": False, "arguments": {}}
     file.write_text(json.dumps({"rabbit_version": "3.12.0", "vhosts": [{"name": "/"}], "policies": [],
@@ -134,7 +134,7 @@ MIRRORED = {"policies": [{"name": "ha", "vhost": "/", "pattern": "", "apply-to":
         ([STREAM, SHORT], MIRRORED, 1, "✕ No: short cannot be a quorum queue, because of this: is auto-delete: it"),
     ],
 )
-def test_the_answer_and_the_exit_status_are_about_the_queues_that_can_be_moved(
+def test_answer_and_exit_status_depend_on_the_movable_queues(
     tmp_path: Path, queues: list, more: dict, status: int, answer: str
 ):
     file = exported(tmp_path, *queues, **more)
@@ -146,7 +146,7 @@ def test_the_answer_and_the_exit_status_are_about_the_queues_that_can_be_moved(
     assert "No queue is to be moved." in runbook and "add_vhost" not in runbook and "delete_queue" not in runbook
 
 
-def test_what_the_files_do_not_tell_has_a_status_of_its_own(tmp_path: Path):
+def test_missing_facts_have_their_own_exit_status(tmp_path: Path):
     nodes, names = tmp_path / "nodes.json", tmp_path / "queues.txt"
     nodes.write_text(json.dumps([{"name": "rabbit@a", "running": True, "type": "disc"}]))
     names.write_text("name\tmessages\norders\t5\n")
@@ -156,7 +156,7 @@ def test_what_the_files_do_not_tell_has_a_status_of_its_own(tmp_path: Path):
         assert "rabbitmqctl export_definitions definitions.json" in result.stdout
 
 
-def test_the_command_that_is_asked_for_has_the_names_of_the_files(tmp_path: Path):
+def test_advised_command_has_the_names_of_the_files(tmp_path: Path):
     file = exported(tmp_path, {"name": "orders"})
     assert f"hawb migrate {file} --to 4.0 --plan plan/" in run(file).stdout
 
@@ -164,7 +164,7 @@ def test_the_command_that_is_asked_for_has_the_names_of_the_files(tmp_path: Path
 # The road
 
 
-def test_the_road_is_told_with_its_steps_and_what_is_refused_at_its_end(tmp_path: Path):
+def test_path_is_shown_with_its_steps_and_refusals(tmp_path: Path):
     result = run(*FILES, "--to", "4.3", "--plan", tmp_path / "plan")
     assert "4.2 -> 4.3    to 4.3.6" in result.output and "2: avail.ticks and plain.transient" in result.output
     told = json.loads(run(*FILES, "--to", "4.3", "--json").stdout)
@@ -179,7 +179,7 @@ def test_the_road_is_told_with_its_steps_and_what_is_refused_at_its_end(tmp_path
     assert "enable_feature_flag khepri_db" in page.said
 
 
-def test_what_is_moved_before_4_0_is_imported_by_the_rules_of_3_13(tmp_path: Path):
+def test_queues_moved_before_4_0_follow_the_rules_of_3_13(tmp_path: Path):
     run(*FILES, "--to", "4.3", "--plan", tmp_path / "plan")
     there, standing, beside_it = (
         json.loads((tmp_path / "plan" / f"definitions{part}.json").read_text()) for part in ("", "-in-place", "-beside")
@@ -189,7 +189,7 @@ def test_what_is_moved_before_4_0_is_imported_by_the_rules_of_3_13(tmp_path: Pat
     assert [kind["orders.paid"] for kind in kinds] == ["quorum", "classic", "classic"]
 
 
-def test_the_release_that_runs_can_be_said():
+def test_running_release_can_be_given():
     told = json.loads(run(*FILES, "--to", "4.3", "--from", "3.13.7", "--json").stdout)
     assert (told["runs"], [leg["to"] for leg in told["road"]]) == ("3.13.7", ["4.2", "4.3"])
     told = json.loads(run(*FILES, "--to", "4.3", "--from", "3.13", "--via", "4.0,4.1,4.2", "--json").stdout)
@@ -197,7 +197,7 @@ def test_the_release_that_runs_can_be_said():
     assert json.loads(run(*FILES, "--to", "3.8", "--json").stdout)["road"] == []
 
 
-def test_without_a_release_no_road_is_made_up(tmp_path: Path):
+def test_unknown_release_gives_no_path(tmp_path: Path):
     file = tmp_path / "definitions.json"
     file.write_text(json.dumps({"queues": [], "policies": [], "vhosts": [{"name": "/"}]}))
     result = run(file, "--to", "4.3", "--json")
@@ -215,13 +215,13 @@ def test_without_a_release_no_road_is_made_up(tmp_path: Path):
         (["--via", "4.0,x"], "--via: 'x': not a known release; accepted: releases of 3.8"),
     ],
 )
-def test_a_road_that_does_not_exist_is_refused(arguments: list[str], told: str):
+def test_unsupported_path_is_refused(arguments: list[str], told: str):
     result = run(*FILES, "--to", "4.3", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert told in result.stderr
 
 
-def test_a_scenario_says_itself_what_runs(tmp_path: Path):
+def test_scenario_gives_the_running_release(tmp_path: Path):
     file = tmp_path / "cluster.yaml"
     file.write_text(at_work().yaml())
     assert [leg["to"] for leg in json.loads(run(file, "--json", "--to", "4.3").stdout)["road"]] == ["4.2", "4.3"]

@@ -1,4 +1,4 @@
-"""Files that are given as a scenario and are none: each is named, with the command that takes it."""
+"""Files of other kinds given as a scenario: the error names the kind and the right command."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def hawb(*arguments: object) -> Result:
 
 @pytest.mark.parametrize("command", ["run", "check", "explore"])
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_file_of_another_kind_is_named_with_its_command(name: str, command: str, tmp_path: Path):
+def test_file_of_another_kind_is_named_with_its_command(name: str, command: str, tmp_path: Path):
     text, what, use = OTHERS[name]
     file = tmp_path / name
     file.write_text(text)
@@ -49,7 +49,7 @@ def test_a_file_of_another_kind_is_named_with_its_command(name: str, command: st
     assert f"this is {what}" in told.stderr and use.format(file=file) in told.stderr
 
 
-def test_a_scenario_with_a_fault_stays_a_scenario(tmp_path: Path):
+def test_invalid_scenario_is_still_recognised_as_a_scenario(tmp_path: Path):
     file = tmp_path / "drill.yaml"
     file.write_text(SMALL + "queue: []\n")
     assert "this is" not in hawb("run", file).stderr and "did you mean queues?" in hawb("run", file).stderr
@@ -57,7 +57,7 @@ def test_a_scenario_with_a_fault_stays_a_scenario(tmp_path: Path):
     assert "unknown key" in hawb("run", file).stderr
 
 
-def test_what_hawb_itself_has_written_is_named(tmp_path: Path):
+def test_files_written_by_hawb_are_named(tmp_path: Path):
     (tmp_path / "drill.yaml").write_text(SMALL)
     (tmp_path / "outcome.json").write_text(hawb("run", tmp_path / "drill.yaml", "--json").stdout)
     assert "this is the outcome of a scenario" in hawb("run", tmp_path / "outcome.json").stderr

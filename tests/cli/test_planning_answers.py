@@ -1,4 +1,4 @@
-"""What is out of use already, and what no file tells: the first thing that `safe`, `upgrade` and `replicas` say."""
+"""`safe`, `upgrade` and `replicas` first report queues that are already unavailable and facts that are missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def asked(command: str, *arguments: object) -> Result:
 
 
 def answer(result: Result) -> str:
-    """The question and the answer, in one line."""
+    """Return question and answer on one line."""
     return " ".join(" ".join(result.stdout.split("\n\n")[0].splitlines()[:3]).split())
 
 
@@ -39,7 +39,7 @@ DOWN = ('{nodes: [a, b, c], version: "4.0"}',
     ("command", "options"), [("safe", ()), ("safe", ("--node", "a")), ("upgrade", ()), ("upgrade", ("--full-stop",)),
                              ("upgrade", ("--to", "4.3")), ("replicas", ())],
 )  # fmt: skip
-def test_a_queue_that_is_out_of_use_already_is_the_answer(tmp_path: Path, command: str, options: tuple[str, ...]):
+def test_unavailable_queue_is_the_answer(tmp_path: Path, command: str, options: tuple[str, ...]):
     done = asked(command, *options, story(tmp_path, *DOWN))
     assert done.exit_code == 1
     assert "✕ No: q is already out of use (2 of 3 members down). Start b or c first." in answer(done)
@@ -57,7 +57,7 @@ def test_a_queue_that_is_out_of_use_already_is_the_answer(tmp_path: Path, comman
          "p is already out of use (node a is paused)"),
     ],
 )  # fmt: skip
-def test_a_node_that_runs_is_not_called_down(tmp_path: Path, steps: tuple[str, ...], told: str):
+def test_running_node_is_not_called_down(tmp_path: Path, steps: tuple[str, ...], told: str):
     cluster, declared, _ = DOWN
     if "paused" in told:
         cluster = cluster.replace("}", ", cluster_partition_handling: pause_minority}")
@@ -68,7 +68,7 @@ def test_a_node_that_runs_is_not_called_down(tmp_path: Path, steps: tuple[str, .
     ("release", "options"),
     [("4.0", ()), ("4.0", ("--full-stop",)), ("4.0", ("--to", "4.3")), ("4.3", ()), ("4.3", ("--full-stop",))],
 )
-def test_a_plan_for_fewer_nodes_than_will_run_is_not_to_be_followed(
+def test_plan_for_fewer_nodes_than_the_cluster_has_is_not_advised(
     tmp_path: Path, release: str, options: tuple[str, ...]
 ):
     """With b back, another plan may be the best; without a majority of the metadata store, a does not come back."""
@@ -82,7 +82,7 @@ def test_a_plan_for_fewer_nodes_than_will_run_is_not_to_be_followed(
         assert "Restart" not in todo and "Stop in this order" not in todo and "one step after" not in todo
 
 
-def test_the_line_of_each_node_says_it_too(tmp_path: Path):
+def test_line_of_each_node_states_the_unavailable_queue(tmp_path: Path):
     done = asked("safe", "--format", "line", story(tmp_path, *DOWN))
     assert (done.exit_code, done.stdout) == (
         1, "✕ a: No: q is already out of use (2 of 3 members down). Start b or c first.\n"
@@ -95,8 +95,8 @@ def test_the_line_of_each_node_says_it_too(tmp_path: Path):
     ]
 
 
-def test_where_the_metadata_store_has_no_majority_it_is_called_that_and_no_node_may_be_stopped(tmp_path: Path):
-    """Other nodes hurt no queue if they stop; that is no leave to stop them."""
+def test_metadata_store_without_a_majority_is_the_answer(tmp_path: Path):
+    """Stopping other nodes affects no queue, but is not advised."""
     few = ('{nodes: [a, b, c, d, e], version: "4.3"}', "declare: {queue: t, node: a}", "kill: [c, d, e]")
     done = asked("safe", story(tmp_path, *few))
     assert done.exit_code == 1
@@ -105,7 +105,7 @@ def test_where_the_metadata_store_has_no_majority_it_is_called_that_and_no_node_
     assert "one of them is enough to bring back the metadata store." in done.stdout
 
 
-def test_where_no_node_runs_it_says_which_to_start(tmp_path: Path):
+def test_answer_names_the_node_to_start_if_none_runs(tmp_path: Path):
     file = story(tmp_path, *DOWN, "stop: a")
     for command in ("safe", "upgrade"):
         done = asked(command, file)
@@ -154,7 +154,7 @@ def files(folder: Path, queues: list[dict], listing: list | dict | None, nodes: 
     ],
 )
 @pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
-def test_a_queue_that_a_listing_has_as_out_of_use_is_the_answer(
+def test_queue_listed_as_unavailable_is_the_answer(
     tmp_path: Path, command: str, listed: dict, told: str
 ):  # fmt: skip
     done = asked(command, *files(tmp_path, [queue("q", listed["type"])], [listed]))
@@ -169,8 +169,8 @@ def test_a_queue_that_a_listing_has_as_out_of_use_is_the_answer(
         (group("q", online=(N1,), state="minority"), f"$ rabbitmqctl -n {N2} stop"),
     ],
 )
-def test_a_queue_whose_process_has_ended_on_a_node_that_runs_has_advice(tmp_path: Path, listed: dict, advised: str):
-    """The node of a queue that crashed boots again; the virtual host of a queue that stopped is started again."""
+def test_crashed_queue_on_a_running_node_has_advice(tmp_path: Path, listed: dict, advised: str):
+    """The advice is a restart of the node, or of the virtual host if the queue was stopped."""
     definitions = [queue("q", listed["type"])]
     for command in ("safe", "replicas"):
         assert advised in asked(command, *files(tmp_path, definitions, [listed])).stdout
@@ -179,14 +179,14 @@ def test_a_queue_whose_process_has_ended_on_a_node_that_runs_has_advice(tmp_path
     assert advised not in done.stdout and f"$ systemctl start rabbitmq-server   # on {N2}" in done.stdout
 
 
-def test_a_queue_that_is_out_of_use_is_told_though_no_file_tells_the_nodes(tmp_path: Path):
+def test_unavailable_queue_is_reported_without_a_list_of_nodes(tmp_path: Path):
     listed = group("q", online=(N1,), state="minority")
     done = asked("safe", *files(tmp_path, [queue("q", "quorum")], [listed], None))
     assert done.exit_code == 1 and "No: q is already out of use (minority in a listing)." in answer(done)
 
 
 @pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
-def test_definitions_alone_cannot_tell(tmp_path: Path, command: str):
+def test_definitions_alone_give_no_answer(tmp_path: Path, command: str):
     [file] = files(tmp_path, [queue("q"), queue("r", "quorum")], None, None)
     done = asked(command, file)
     if command == "replicas":
@@ -210,7 +210,7 @@ def test_definitions_alone_cannot_tell(tmp_path: Path, command: str):
          "on which nodes queues are and what they hold"),
     ],
 )  # fmt: skip
-def test_it_says_which_fact_no_file_tells(
+def test_missing_fact_is_named(
     tmp_path: Path, queues: list[dict], listing: list | dict | None, nodes: list | None, told: str
 ):
     given = files(tmp_path, queues, listing, nodes)
@@ -219,21 +219,21 @@ def test_it_says_which_fact_no_file_tells(
     assert asked("safe", *given).exit_code in (1, 3)  # what is known of other queues may hurt
 
 
-def test_no_node_may_be_stopped_as_long_as_the_place_of_a_queue_is_not_known(tmp_path: Path):
+def test_no_node_is_safe_while_the_place_of_a_queue_is_unknown(tmp_path: Path):
     given = files(tmp_path, [queue("q", "classic"), queue("r", "classic")], [row("q", node=N1)])
     done = asked("safe", *given)
     assert done.exit_code == 1 and f"No: stopping {N1} leaves q out of use." in answer(done)
     assert "may be stopped" not in answer(done)
 
 
-def test_files_that_tell_everything_are_answered(tmp_path: Path):
+def test_complete_files_give_an_answer(tmp_path: Path):
     given = files(tmp_path, [queue("q", "quorum")], [group("q")])
     done = asked("safe", *given)
     assert done.exit_code == 0 and "✓ Yes: any node may be stopped" in answer(done)
     assert asked("safe", *given, "--node", "rabbit@other").exit_code == 2
 
 
-def test_the_member_on_a_node_that_has_left_is_replaced(tmp_path: Path):
+def test_member_on_a_former_node_is_replaced(tmp_path: Path):
     n4 = "rabbit@n4"
     nodes = [{"name": node, "running": True} for node in (N1, N2, n4)]
     given = files(tmp_path, [queue("photos", "quorum")], [group("photos", online=(N1, N2))], nodes)
@@ -287,7 +287,7 @@ GHOSTS: dict[str, tuple[dict[str, str], dict[str, bool], str]] = {
 
 @pytest.mark.parametrize("command", ["lint", "safe", "replicas", "upgrade"])
 @pytest.mark.parametrize("case", GHOSTS)
-def test_every_command_gives_the_same_advice_about_members_on_nodes_that_have_left(
+def test_commands_agree_on_members_of_former_nodes(
     tmp_path: Path, case: str, command: str
 ):
     held, running, told = GHOSTS[case]
@@ -304,7 +304,7 @@ def test_every_command_gives_the_same_advice_about_members_on_nodes_that_have_le
     assert commands[: len(wanted)] == wanted, done.stdout
 
 
-def test_a_forgotten_node_is_reset_and_joined_again(tmp_path: Path):
+def test_forgotten_node_is_reset_and_joined_again(tmp_path: Path):
     cluster, declared, _ = DOWN
     file = story(tmp_path, cluster, declared, "stop: c", "forget_cluster_node: {node: c, from: a}")
     done = asked("safe", file)
@@ -318,7 +318,7 @@ def test_a_forgotten_node_is_reset_and_joined_again(tmp_path: Path):
 
 
 @pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
-def test_a_refusal_of_an_export_names_its_file(tmp_path: Path, command: str):
+def test_refusal_of_an_export_names_its_file(tmp_path: Path, command: str):
     policy = {"vhost": "/", "name": "p", "pattern": "(", "apply-to": "queues", "definition": {"max-length": 3}}
     export = {"rabbit_version": "4.0.5", "vhosts": [{"name": "/"}], "queues": [], "policies": [policy]}
     file = tmp_path / "definitions.json"
@@ -329,7 +329,7 @@ def test_a_refusal_of_an_export_names_its_file(tmp_path: Path, command: str):
 
 
 @pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
-def test_the_exit_statuses_are_in_the_help(command: str):
+def test_help_lists_the_exit_statuses(command: str):
     told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
     for words in ("0, yes", "1, no", "2, the input is refused", "3, cannot tell"):
         assert words in told

@@ -1,4 +1,4 @@
-"""`hawb explore`: when it ends, and what it shows on the way."""
+"""`hawb explore`: end of the search, limits and progress."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ steps:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A scenario."""
+    """Write a scenario."""
     (tmp_path / "s.yaml").write_text(STORY.replace("VERSION", "4.3"))
     return tmp_path / "s.yaml"
 
@@ -34,14 +34,14 @@ def explored(file: Path, *options: str):
 
 
 @pytest.mark.parametrize("version", ["3.10", "4.3"])
-def test_waiting_comes_to_an_end_where_a_consumer_does_not_answer(version, file):
+def test_search_with_waits_ends_if_a_consumer_does_not_ack(version, file):
     file.write_text(STORY.replace("VERSION", version))
     answer = explored(file, "--states", "500")
     assert answer.exit_code == 0 and "Yes: both partitions of each queue hold the same messages" in answer.stdout
 
 
 @pytest.mark.parametrize("limit", [("--states", "2"), ("--seconds", "0")])
-def test_a_limit_ends_the_search_and_the_answer_says_how_far_it_came(limit, file):
+def test_limit_ends_the_search_and_the_answer_states_its_progress(limit, file):
     answer = explored(file, *limit)
     assert answer.exit_code == 3
     assert "Cannot tell: the search is not complete" in answer.stdout and "distinct states" in answer.stdout

@@ -18,7 +18,7 @@ def hawb(*arguments: object):
     return CliRunner().invoke(main, ["lint", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_the_command_prints_what_is_in_force_what_was_found_and_what_to_do():
+def test_command_prints_effective_policies_findings_and_advice():
     result = hawb(*FILES)
     assert result.exit_code == 1
     assert result.stdout.startswith(QUESTION + "✕ No: queue orders.tmp.carts: not mirrored: 'ttl-10min' applies and")
@@ -28,7 +28,7 @@ def test_the_command_prints_what_is_in_force_what_was_found_and_what_to_do():
     assert all(len(line) <= 120 for line in result.stdout.splitlines())
 
 
-def test_the_command_gives_json_without_anybodys_password():
+def test_json_contains_no_passwords():
     result = hawb("--json", *FILES)
     [told] = json.loads(result.stdout)
     assert told["queues"][0].keys() >= {"queue", "policy", "silenced"}
@@ -37,7 +37,7 @@ def test_the_command_gives_json_without_anybodys_password():
         assert user["password_hash"] not in result.output
 
 
-def test_the_command_takes_scenarios_each_for_itself():
+def test_each_scenario_is_linted_separately():
     names = ("unsynchronised-mirror-promoted.yaml", "rebalance-of-equally-long-queues.yaml")
     result = hawb(*(ROOT / "data" / "scenarios" / name for name in names))
     assert result.exit_code == 1
@@ -45,7 +45,7 @@ def test_the_command_takes_scenarios_each_for_itself():
     assert f"{names[1]}: 3 errors" in " ".join(result.stdout.split())
 
 
-def test_a_slow_link_is_told_to_the_command(tmp_path: Path):
+def test_network_speed_option_affects_findings(tmp_path: Path):
     export = {
         "queues": [{"name": "q", "vhost": "/", "durable": True, "auto_delete": False, "arguments": {}}],
         "policies": [{"name": "ha", "vhost": "/", "pattern": "q", "apply-to": "queues", "priority": 0,
@@ -57,7 +57,7 @@ def test_a_slow_link_is_told_to_the_command(tmp_path: Path):
     assert "sync-batch-over-ticktime" in hawb("--network-mb-s", 0.5, file).stdout
 
 
-def test_a_bad_file_is_refused_with_its_place(tmp_path: Path):
+def test_invalid_file_is_refused_with_its_place(tmp_path: Path):
     (tmp_path / "definitions.json").write_text('{"queues": [}')
     result = hawb(tmp_path / "definitions.json")
     assert result.exit_code == 2
@@ -86,7 +86,7 @@ NOTED = {"name": "all", "vhost": "/", "pattern": ".*", "apply-to": "queues", "de
          "✕ No: queue q: one replica"),
     ],
 )  # fmt: skip
-def test_the_exit_status_is_that_of_the_answer(tmp_path: Path, content: object, status: int, begins: str):
+def test_exit_status_matches_the_answer(tmp_path: Path, content: object, status: int, begins: str):
     file = tmp_path / "cluster.json"
     file.write_text(json.dumps(content))
     result = hawb(file)
@@ -105,7 +105,7 @@ def test_notes_come_last(tmp_path: Path):
 
 
 def test_commands_have_the_names_of_queues_and_nodes(tmp_path: Path):
-    """A member on a node that has left the cluster is deleted before another one is added."""
+    """A member on a former node is deleted before another is added."""
     queue = {"name": "-q", "vhost": "shop", "type": "quorum", "members": ["rabbit@a", "rabbit@b", "rabbit@gone"]}
     nodes = [{"name": f"rabbit@{name}", "running": True} for name in "abc"]
     for name, content in (("queues", [queue]), ("nodes", nodes)):
@@ -116,7 +116,7 @@ def test_commands_have_the_names_of_queues_and_nodes(tmp_path: Path):
     assert delete < result.stdout.index("$ rabbitmq-queues add_member -p shop -- -q rabbit@c")
 
 
-def test_mirrors_that_wait_for_their_master_are_synchronised_once_its_node_runs(tmp_path: Path):
+def test_mirrors_are_synchronised_after_the_masters_node_starts(tmp_path: Path):
     queue = {"name": "q", "vhost": "/", "type": "classic", "durable": True, "state": "down", "node": "rabbit@a",
              "slave_nodes": ["rabbit@b"], "synchronised_slave_nodes": [],
              "effective_policy_definition": {"ha-mode": "all"}}  # fmt: skip
@@ -127,7 +127,7 @@ def test_mirrors_that_wait_for_their_master_are_synchronised_once_its_node_runs(
     assert 0 < told.index("$ systemctl start rabbitmq-server   # on rabbit@a") < told.index("$ rabbitmqctl sync_queue")
 
 
-def test_the_nodes_to_start_are_named_and_members_that_are_not_online_though_their_node_runs(tmp_path: Path):
+def test_nodes_to_start_and_offline_members_are_named(tmp_path: Path):
     names = [f"rabbit@{name}" for name in "abcde"]
     queue = {"name": "q", "vhost": "/", "type": "quorum", "durable": True, "members": names, "online": names[:3],
              "leader": "rabbit@a", "arguments": {"x-queue-type": "quorum"}}  # fmt: skip

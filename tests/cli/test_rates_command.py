@@ -29,7 +29,7 @@ def rated(*arguments: object):
     return CliRunner().invoke(main, ["rates", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_a_verdict_comes_first_and_numbers_lie_over_a_study(fleet, tmp_path):
+def test_verdict_comes_first_and_numbers_apply_to_a_study(fleet, tmp_path):
     own, page = tmp_path / "own.yaml", tmp_path / "rates.html"
     result = rated(fleet, "--numbers", own, "-o", page)
     assert result.exit_code == 0
@@ -51,7 +51,7 @@ def test_json_has_rates_shares_and_numbers(fleet):
     assert told["numbers"]["environment"]["node_failures"]["every"]["distribution"] == alone["distribution"]
 
 
-def test_logs_without_a_failure_tell_no_rate(tmp_path):
+def test_logs_without_a_failure_give_no_rate(tmp_path):
     (tmp_path / "rabbit@a.log").write_text(
         "2025-01-01 00:00:00.000001+00:00 [info] <0.1.0> Server startup complete; 3 plugins started.\n"
         "2025-03-01 00:00:00.000001+00:00 [info] <0.1.0> Adding vhost 'x' (description: '', tags: [])\n"
@@ -60,7 +60,7 @@ def test_logs_without_a_failure_tell_no_rate(tmp_path):
     assert result.exit_code == 0 and "No: no node failed by itself in 0.16" in result.stdout
 
 
-def test_a_page_says_that_files_without_logs_tell_no_rate(tmp_path):
+def test_page_states_that_files_without_logs_give_no_rate(tmp_path):
     listing, page = tmp_path / "rates-1.log", tmp_path / "page.html"
     listing.write_text('[\n{"name": "m2", "node": "n3@10.77.0.3", "state": "running"},\n')
     result, told = rated(listing, "-o", page), json.loads(rated(listing, "--json").stdout)
@@ -73,22 +73,22 @@ def test_a_page_says_that_files_without_logs_tell_no_rate(tmp_path):
 
 
 @pytest.mark.parametrize(("given", "said"), [("none", "No such file"), (".", "no log")])
-def test_what_is_no_log_is_refused(tmp_path, given, said):
+def test_file_that_is_not_a_log_is_refused(tmp_path, given, said):
     result = rated(tmp_path / given)
     assert result.exit_code == 2 and said in result.stderr
 
 
-def test_a_span_is_told_by_its_ends(fleet):
+def test_span_is_given_by_its_ends(fleet):
     told = rated(fleet / "cluster-0000", "--since", "2025-02-01", "--until", "2025-03-31").stdout
     assert "from 2025-02-01 00:00:00 until 2025-03-31 23:59:59: 1 cluster" in " ".join(told.split())
 
 
-def test_a_time_of_day_tells_no_span_of_months(fleet):
+def test_time_of_day_is_ambiguous_over_months(fleet):
     result = rated(fleet, "--since", "08:00")
     assert result.exit_code == 2 and "--since: 08:00 has no date" in result.stderr
 
 
-def test_the_study_to_go_on_with_is_there_from_any_folder(fleet, tmp_path, monkeypatch):
+def test_advised_study_exists_from_any_folder(fleet, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     [study] = re.findall(r"\$ hawb study (\S+) --numbers", rated(fleet).stdout)
     assert Path(study).is_file()

@@ -1,4 +1,4 @@
-"""`hawb upgrade`: what it writes, what its exit status tells, and what it accepts."""
+"""`hawb upgrade`: output files, exit status and options."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_command_takes_an_export(tmp_path: Path):
     assert CliRunner().invoke(main, ["check", str(tmp_path / "again.yaml")]).exit_code == 0
 
 
-def test_the_command_tells_by_its_exit_status_that_messages_are_lost(tmp_path: Path):
+def test_exit_status_reports_lost_messages(tmp_path: Path):
     run = cluster(mirrored("ha"), ha=ALL | {"ha-promote-on-shutdown": "always"})
     assert command(file_of(tmp_path, run), "--wait", "ready").exit_code == 1
 
@@ -81,7 +81,7 @@ def own_file(folder: Path, text: str = OWN) -> Path:
     return file
 
 
-def test_the_command_plans_by_own_times_and_says_what_they_leave_open(tmp_path: Path):
+def test_command_plans_by_own_times_and_states_their_uncertainty(tmp_path: Path):
     file, own = file_of(tmp_path, cluster(quorum("qq"))), own_file(tmp_path)
     book, again, report = (tmp_path / name for name in ("book.md", "again.yaml", "plan.html"))
     done = command(file, "--numbers", own, "--scenario", again, "-o", report)
@@ -100,7 +100,7 @@ def test_the_command_plans_by_own_times_and_says_what_they_leave_open(tmp_path: 
     assert high - low == pytest.approx(60, abs=0.1)
 
 
-def test_a_time_away_that_is_typed_counts_more_than_one_that_was_measured(tmp_path: Path):
+def test_typed_downtime_overrides_the_measured_one(tmp_path: Path):
     file, own = file_of(tmp_path, cluster(quorum("qq"))), own_file(tmp_path)
     told = json.loads(command(file, "--numbers", own, "--away-s", 7, "--json").stdout)
     assert (told["own_times"]["away_s"], told["own_times"]["within"]) == (7, None)
@@ -108,7 +108,7 @@ def test_a_time_away_that_is_typed_counts_more_than_one_that_was_measured(tmp_pa
     assert "Each node is down for 30.0 s" in command(file).stdout
 
 
-def test_the_command_refuses_numbers_that_it_cannot_take(tmp_path: Path):
+def test_command_refuses_unusable_numbers(tmp_path: Path):
     file = file_of(tmp_path, cluster(quorum("qq")))
     none = own_file(tmp_path, "numbers: ours\n")
     done = command(file, "--numbers", none)
@@ -128,13 +128,13 @@ def test_the_command_refuses_numbers_that_it_cannot_take(tmp_path: Path):
         (["more.json"], "more.json: give one scenario, or one export with its listings"),
     ],
 )
-def test_the_command_says_what_it_accepts(tmp_path: Path, arguments: list[str], told: str):
+def test_refusal_lists_accepted_values(tmp_path: Path, arguments: list[str], told: str):
     done = command(file_of(tmp_path, cluster(mirrored("ha"), ha=ALL)), *arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert told in done.stderr
 
 
-def test_the_command_names_the_nodes_that_no_plan_is_about(tmp_path: Path):
+def test_command_names_nodes_that_are_not_in_the_plan(tmp_path: Path):
     run = cluster(mirrored("ha"), ha=ALL, steps=({"stop": "b"},))
     assert "Not running, so not in the plan: b." in command(file_of(tmp_path, run)).stdout
     alone = replace(run.scenario, steps=tuple(read_scenario({
@@ -149,7 +149,7 @@ def test_the_command_names_the_nodes_that_no_plan_is_about(tmp_path: Path):
 REAL = [DATA / "real" / name for name in ("definitions.json", "api-queues.json", "api-nodes.json")]
 
 
-def test_the_command_plans_every_roll_on_the_way_to_a_release(tmp_path: Path):
+def test_command_plans_every_rolling_upgrade_of_a_path(tmp_path: Path):
     file = file_of(tmp_path, cluster(mirrored("ha"), quorum("qq"), version="3.13", ha=ALL))
     book, report = tmp_path / "book.md", tmp_path / "plan.html"
     done = command(file, "--to", "4.3", "--runbook", book, "-o", report)
@@ -159,7 +159,7 @@ def test_the_command_plans_every_roll_on_the_way_to_a_release(tmp_path: Path):
     assert [roll["steps"] for roll in told["rolls"]] == [["3.13 -> 4.2"], ["4.2 -> 4.3"]]
 
 
-def test_the_release_comes_from_the_files_or_is_said():
+def test_release_comes_from_the_files_or_an_option():
     told = json.loads(command(*REAL, "--to", "3.12", "--json").stdout)
     assert [leg["from"] for leg in told["road"]] == ["3.10", "3.11"]
     told = json.loads(command(*REAL, "--from", "4.1.8", "--to", "4.3", "--via", "4.2", "--json").stdout)
@@ -180,13 +180,13 @@ def test_the_release_comes_from_the_files_or_is_said():
         (["--to", "3.11", "--gantt", "x.svg"], "--gantt: cannot be used with --to"),
     ],
 )
-def test_the_command_refuses_a_road_that_does_not_exist(tmp_path: Path, arguments: list[str], told: str):
+def test_command_refuses_an_unsupported_path(tmp_path: Path, arguments: list[str], told: str):
     done = command(file_of(tmp_path, cluster(quorum("qq"))), *arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert told in done.stderr
 
 
-def test_a_scenario_says_itself_what_runs_and_an_export_may_not(tmp_path: Path):
+def test_scenario_gives_the_running_release_and_an_export_may_not(tmp_path: Path):
     done = command(file_of(tmp_path, cluster(quorum("qq"))), "--to", "4.3", "--from", "3.9")
     assert done.exit_code == 2 and "which names its release itself" in done.stderr
     file = tmp_path / "definitions.json"

@@ -1,4 +1,4 @@
-"""`hawb lab` and `hawb lessons`, up to the server that they start."""
+"""`hawb lab` and `hawb lessons`, with a stand-in for the server that they start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXPORT = [str(STORY.parents[1] / "real" / f"{name}.json") for name in ("definiti
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple]:
-    """What is served instead, with the name of the server."""
+    """Replace the servers. Return the names and arguments of the requested ones."""
     found: list[tuple] = []
     monkeypatch.setenv(languages.VARIABLE, "")  # what `hawb lab` sets for its kernels is taken back with it
     for name in ("serve", "serve_app"):
@@ -44,14 +44,16 @@ def asked(*words: object, **options: object) -> Result:
         (["lab", EXPORT[0], f"queues={EXPORT[1]}"], "serve", "own/definitions.ipynb"),
     ], 3),
 )  # fmt: skip
-def test_what_is_opened(served: list[tuple], tmp_path: Path, words: list, server: str, notebook: str) -> None:
+def test_requested_notebook_is_opened(
+    served: list[tuple], tmp_path: Path, words: list, server: str, notebook: str
+) -> None:
     result = asked(*words, "--folder", tmp_path / "hawb", "--port", 9999, "--no-browser", input=STORY.read_text())
     assert result.exit_code == 0, result.stderr
     assert served == [(server, tmp_path / "hawb", tmp_path / "hawb" / notebook, 9999, True)]
     assert (tmp_path / "hawb" / notebook).exists() and (tmp_path / "hawb" / "notebooks" / "01-contents.ipynb").exists()
 
 
-def test_the_lab_is_told_in_the_language_that_is_asked_for(served: list[tuple], tmp_path: Path) -> None:
+def test_lab_uses_the_requested_language(served: list[tuple], tmp_path: Path) -> None:
     assert asked("lab", "--folder", tmp_path, "--language", "zh_CN").exit_code == 0
     assert languages.wanted() == "zh"
     refused = asked("lab", "--folder", tmp_path, "--language", "fr")
@@ -59,7 +61,7 @@ def test_the_lab_is_told_in_the_language_that_is_asked_for(served: list[tuple], 
     assert len(served) == 1
 
 
-def test_jupyter_trusts_what_was_handed_out_and_no_other_notebook(served: list, tmp_path: Path, monkeypatch) -> None:
+def test_jupyter_trusts_only_the_copied_notebooks(served: list, tmp_path: Path, monkeypatch) -> None:
     trusted: list[Path] = []
     monkeypatch.setattr("hawb.lab.workbook.trust", trusted.extend)
     changed = tmp_path / "notebooks" / "11-a-node-dies.ipynb"
@@ -70,13 +72,13 @@ def test_jupyter_trusts_what_was_handed_out_and_no_other_notebook(served: list, 
     assert {file.suffix for file in trusted} == {".ipynb"}
 
 
-def test_it_is_hawb_in_ones_home_unless_told_otherwise(served: list[tuple], tmp_path: Path, monkeypatch) -> None:
+def test_default_folder_is_hawb_in_the_home_folder(served: list[tuple], tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     assert asked("lessons").exit_code == 0
     assert served == [("serve", tmp_path / "hawb", tmp_path / "hawb" / "notebooks" / "01-contents.ipynb", 8888, False)]
 
 
-def test_who_has_no_home_is_asked_for_a_folder(served: list[tuple], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_without_a_home_folder_must_name_a_folder(served: list[tuple], monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
@@ -86,7 +88,7 @@ def test_who_has_no_home_is_asked_for_a_folder(served: list[tuple], monkeypatch:
     assert asked("lab", "--help").exit_code == 0
 
 
-def test_what_stays_as_its_owner_has_changed_it_is_said(served: list[tuple], tmp_path: Path) -> None:
+def test_changed_files_that_are_kept_are_listed(served: list[tuple], tmp_path: Path) -> None:
     asked("lessons", "--folder", tmp_path)
     (tmp_path / "notebooks" / "01-contents.ipynb").write_text("mine")
     result = asked("lessons", "--folder", tmp_path)
@@ -97,14 +99,14 @@ def test_what_stays_as_its_owner_has_changed_it_is_said(served: list[tuple], tmp
     ]
 
 
-def test_a_story_that_is_refused_is_so_before_anything_is_copied(served: list[tuple], tmp_path: Path) -> None:
+def test_invalid_story_is_refused_before_copying(served: list[tuple], tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("scenario: 1")
     result = asked("lab", tmp_path / "bad.yaml", "--folder", tmp_path / "hawb")
     assert (result.exit_code, served) == (2, []) and not (tmp_path / "hawb").exists()
 
 
 @pytest.mark.parametrize("taken", ["notebooks", "own"])
-def test_a_folder_that_cannot_be_written_to_is_said_in_a_line(served: list[tuple], tmp_path: Path, taken: str) -> None:
+def test_unwritable_folder_is_reported_in_one_line(served: list[tuple], tmp_path: Path, taken: str) -> None:
     (tmp_path / taken).write_text("a file of somebody else's")
     result = asked("lab", STORY, "--folder", tmp_path)
     assert (result.exit_code, served) == (2, [])

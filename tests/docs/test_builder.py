@@ -1,4 +1,4 @@
-"""The pages as Sphinx builds them, opened from their files: links, search, light and dark."""
+"""Pages built by Sphinx and opened from files: links, search, light and dark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sphinx(pages: Path, built: Path) -> str:
     return done.stderr
 
 
-def test_a_link_that_leads_nowhere_is_an_error(built: Path, tmp_path: Path) -> None:
+def test_broken_link_is_an_error(built: Path, tmp_path: Path) -> None:
     pages = tmp_path / "pages"
     pages.mkdir()
     for name in ("conf.py", "site.css", "look.json"):
@@ -49,7 +49,7 @@ def test_a_link_that_leads_nowhere_is_an_error(built: Path, tmp_path: Path) -> N
     assert "nowhere" in complaints
 
 
-def test_nothing_of_the_pages_is_fetched(built: Path) -> None:
+def test_pages_fetch_nothing(built: Path) -> None:
     pages = [page.read_text("utf-8") for page in built.rglob("*.html")]
     assert len(pages) > 30
     from_elsewhere = ('src="http', 'rel="stylesheet" href="http', "@import")
@@ -76,7 +76,7 @@ def opened(built: Path, in_browser: None) -> Iterator[Callable]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("how", SHOWN)
-def test_pages_can_be_read_by_everybody(opened, how: str) -> None:
+def test_pages_are_accessible(opened, how: str) -> None:
     for name in PAGES:
         page = opened(name, how)
         wrong = [*page.wrong]  # before the checker fetches what a page may not
@@ -89,7 +89,7 @@ def test_pages_can_be_read_by_everybody(opened, how: str) -> None:
 
 
 @pytest.mark.browser
-def test_the_search_finds_pages_verbs_and_names_without_a_server(opened) -> None:
+def test_search_finds_pages_verbs_and_names_without_a_server(opened) -> None:
     page = opened("how-to/upgrade", "light")
     for asked, found in (("safe to stop", "Is it safe to stop a node?"), ("power_off", "power_off"),
                          ("what_would_have_kept", "hawb.Cluster.what_would_have_kept")):  # fmt: skip

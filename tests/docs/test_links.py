@@ -1,4 +1,4 @@
-"""Links of pages that are shown elsewhere than they stand."""
+"""Links of pages that are shown in another place than their file."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def checkout(tmp_path: Path) -> Path:
     ("[d](#here)", "[d](#here)"),
     ("```text\n[a](data/a.yaml)\n```", "```text\n[a](data/a.yaml)\n```"),
 ])  # fmt: skip
-def test_a_link_leads_to_the_page_that_shows_a_file_or_to_the_file(checkout: Path, link: str, becomes: str) -> None:
+def test_link_leads_to_the_page_of_a_file_or_to_the_file(checkout: Path, link: str, becomes: str) -> None:
     shown = {checkout / "data" / "README.md": checkout / "site" / "reference" / "scenarios.md"}
     page = checkout / "site" / "reference" / "limits.md"
     assert followed(link, checkout / "one.md", page, shown) == becomes
 
 
-def test_a_section_of_another_page_is_shown_with_its_links_followed(checkout: Path) -> None:
+def test_included_section_has_adjusted_links(checkout: Path) -> None:
     (checkout / "README.md").write_text(TEXT)
     origin, page = checkout / "hawb" / "page.md", checkout / "site" / "page.md"
     told = with_sections("x\n```{include} ../README.md\n:section: Two\n```\ny\n", origin, page, {})
     assert told == "x\n[a](../data/a.yaml)\n\n```\n## no heading\n```\ny\n"
 
 
-def test_a_section_that_is_not_there_is_refused() -> None:
+def test_missing_section_is_refused() -> None:
     with pytest.raises(KeyError, match="Four: no such section; there are: ## Two, ## Three"):
         section_of(TEXT, "Four")

@@ -1,4 +1,4 @@
-"""What the pages that are written by hand say: each block of code is played, and shows what the page has."""
+"""Hand-written pages: each block of code runs and prints what the page shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN_AS_THEY_ARE = sorted(file for file in INCLUDED.values() if blocks((CHECKOU
 
 
 @pytest.mark.parametrize("page", [page for page in WRITTEN if blocks((PAGES / page).read_text("utf-8"))])
-def test_a_page_shows_what_its_commands_and_programs_show(page: str, tmp_path: Path) -> None:
+def test_page_shows_the_output_of_its_code(page: str, tmp_path: Path) -> None:
     for shown in play((PAGES / page).read_text("utf-8"), tmp_path):
         assert shown.holds, f"{page}: {shown.what}\n--- the page\n{shown.told}\n--- what came\n{shown.came}"
 
@@ -29,7 +29,7 @@ def test_a_page_shows_what_its_commands_and_programs_show(page: str, tmp_path: P
     ("data/recipes/README.md", 1, ["1"], "hawb_node_safe_to_stop{"),
     ("data/operator/README.md", 2, ["1", "0"], "mirroring-silenced"),
 ])  # fmt: skip
-def test_commands_of_pages_that_are_shown_as_they_are_answer(
+def test_commands_of_included_pages_run(
     page: str, commands: int, statuses: list[str], told: str, tmp_path: Path
 ) -> None:
     """Without the rest of a line of the shell: a file to write, a program of the checkout."""
@@ -42,13 +42,13 @@ def test_commands_of_pages_that_are_shown_as_they_are_answer(
     assert told in shown[0].came
 
 
-def test_every_page_is_in_the_contents() -> None:
+def test_every_page_is_in_the_table_of_contents() -> None:
     contents = (PAGES / "index.md").read_text("utf-8")
     pages = {page.removesuffix(".md") for page in (*WRITTEN, *GENERATED, *INCLUDED)} - {"index"}
     assert [page for page in sorted(pages) if f"\n{page}\n" not in contents and f"<{page}>\n" not in contents] == []
 
 
-def test_blocks_of_pages_that_are_shown_as_they_are_can_be_used() -> None:
+def test_blocks_of_included_pages_are_valid() -> None:
     """What is a whole study, what is laid over it, one's own numbers; commands are those of the command's own tests or
     make's, and what asks Spark is in those of its source."""
     assert SHOWN_AS_THEY_ARE == [
@@ -75,17 +75,17 @@ def test_blocks_of_pages_that_are_shown_as_they_are_can_be_used() -> None:
     ("a\n…\nx\n…\nd\n", "a\nb\nc\nd\n", False),
     ("a\nb\n…\nb\nc\n", "a\nb\nc\n", False), ("  …\n", "a\n", True),
 ])  # fmt: skip
-def test_lines_are_left_out_where_the_page_says_so(told: str, came: str, holds: bool) -> None:
+def test_ellipsis_omits_lines(told: str, came: str, holds: bool) -> None:
     assert matches(told, came) is holds
 
 
-def test_a_story_of_a_page_is_red_when_it_tells_something_else(tmp_path: Path) -> None:
+def test_page_with_different_output_fails(tmp_path: Path) -> None:
     story = "```{code-block} yaml\n:caption: s.yaml\n\nscenario: s\ncluster: {nodes: [a]}\n```\n"
     [shown] = play(story + "```console\n$ hawb check s.yaml\nno\n```\n", tmp_path)
     assert not shown.holds
     assert load(tmp_path / "s.yaml").scenario == "s"
 
 
-def test_a_block_that_nobody_plays_is_refused(tmp_path: Path) -> None:
+def test_untested_block_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nobody plays"):
         list(play("```ruby\nputs 1\n```\n", tmp_path))

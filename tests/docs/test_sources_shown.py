@@ -1,4 +1,4 @@
-"""What the pages that are written from the code hold: all there is, each example as a scenario has it."""
+"""Pages generated from the code: complete, with examples from scenarios."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.parametrize("page, of", [
     ("reference/scenario.md", Scenario), ("reference/scenario.md", ExpectedOutcome), ("reference/study.md", Study),
 ])  # fmt: skip
-def test_a_format_has_every_field_of_every_struct(pages: dict[str, str], page: str, of: type) -> None:
+def test_format_page_lists_every_field_of_every_struct(pages: dict[str, str], page: str, of: type) -> None:
     text = pages[page] + pages["reference/scenario.md"]
     known = {field for struct in structs_below(of) for field in fields_of(struct)}
     assert [field for field in sorted(known) if f"| `{field}` |" not in text] == []
 
 
-def test_every_verb_is_told_with_its_fields_and_an_example(pages: dict[str, str]) -> None:
+def test_every_verb_is_listed_with_fields_and_an_example(pages: dict[str, str]) -> None:
     sections = pages["reference/verbs.md"].split("\n### ")[1:]
     told = {section.split("`")[1]: section for section in sections}
     assert list(told) == list(VERBS)
@@ -60,7 +60,7 @@ def test_examples_are_steps_of_the_scenarios_that_they_name() -> None:
         assert step in steps
 
 
-def test_every_command_is_told_with_every_option(pages: dict[str, str]) -> None:
+def test_every_command_is_listed_with_every_option(pages: dict[str, str]) -> None:
     told = {section.split("`")[1]: section for section in pages["reference/command.md"].split("\n## ")[1:]}
     assert set(told) == {f"hawb {name}" for name in every_command()}
     for name, command in every_command().items():
@@ -70,12 +70,12 @@ def test_every_command_is_told_with_every_option(pages: dict[str, str]) -> None:
     assert "needs the extra `broker`" in told["hawb compare"]
 
 
-def test_events_and_causes_are_all_there(pages: dict[str, str]) -> None:
+def test_all_events_and_causes_are_listed(pages: dict[str, str]) -> None:
     text = pages["reference/events.md"]
     assert [name for name in (*EVENTS, *CAUSES) if f"| `{name}` |" not in text] == []
 
 
-def test_everything_that_is_public_is_described(pages: dict[str, str]) -> None:
+def test_all_public_names_are_described(pages: dict[str, str]) -> None:
     described = [part.partition(":::")[0] for part in pages["reference/python.md"].split(":::{py:")[1:]]
     names = {part.split("}")[1].strip().split("(")[0].split("\n")[0] for part in described}
     assert {f"Cluster.{verb}" for verb in VERBS} <= names
@@ -90,22 +90,22 @@ def test_everything_that_is_public_is_described(pages: dict[str, str]) -> None:
     ("Code:\n\n    x = 1\n\nMore.", "Code:\n\n```python\nx = 1\n```\n\nMore."),
     ("A backtick ` alone.", "A backtick \\` alone."),
 ])  # fmt: skip
-def test_a_docstring_is_prose_in_which_backticks_alone_are_markup(text: str, told: str) -> None:
+def test_docstring_has_backticks_as_its_only_markup(text: str, told: str) -> None:
     assert prose.paragraphs(text) == told
 
 
-def test_the_look_is_the_projects_own_on_both_grounds() -> None:
+def test_style_is_the_projects_own_in_light_and_dark() -> None:
     found = look()
     assert found["light_css_variables"]["color-brand-primary"] == style.LIGHT["accent"]
     assert found["dark_css_variables"]["color-background-primary"] == style.DARK["ground"]
     assert len(found["dark_css_variables"]) == len(FURO)
 
 
-def test_what_sphinx_needs_is_there() -> None:
+def test_files_for_sphinx_exist() -> None:
     assert [name for name in (*BUILT_WITH, "requirements.in") if not (BUILDER / name).is_file()] == []
 
 
-def test_what_builds_is_pinned_with_hashes() -> None:
+def test_build_requirements_are_pinned_with_hashes() -> None:
     wanted = (BUILDER / "requirements.in").read_text("utf-8")
     pinned = (BUILDER / "requirements.txt").read_text("utf-8").replace("\\\n", "")
     lines = [line for line in pinned.splitlines() if line]
@@ -114,7 +114,7 @@ def test_what_builds_is_pinned_with_hashes() -> None:
     assert {line.partition(">=")[0] for line in wanted.splitlines() if not line.startswith("#")} <= names
 
 
-def test_answers_have_every_key_of_every_schema(pages: dict[str, str]) -> None:
+def test_answers_page_lists_every_key_of_every_schema(pages: dict[str, str]) -> None:
     text = pages["reference/answers.md"]
     for command in COMMANDS:
         section = text.partition(f"## `hawb {command} --json`")[2].partition("\n## ")[0]

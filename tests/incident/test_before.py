@@ -1,4 +1,4 @@
-"""How a cluster stood before, worked out from what happened later."""
+"""Reconstruction of the cluster before the events of the logs."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ PROMOTED = [
          (None, ["b", "c"])),
     ],
 )  # fmt: skip
-def test_where_replicas_were(found, expected):
+def test_initial_replicas_follow_from_later_events(found, expected):
     assert replicas(found, 0) == {"q": expected}
 
 
 @pytest.mark.parametrize(("master", "after"), [("a", False), ("b", True), ("c", False)])
-def test_a_listing_is_of_the_moment_that_it_fits(master, after):
+def test_listing_is_dated_by_the_events_that_it_fits(master, after):
     begun, ended = replicas_at(PROMOTED, us(0)), replicas_at(PROMOTED, us(9))
     assert listed_after([{"queue": "q", "master": master, "mirrors": []}], begun, ended) is after
 
@@ -60,14 +60,14 @@ def document(**parts) -> Exports:
     return Exports({"cluster": CLUSTER, "policies": [], "operator_policies": [], "queues": []} | parts, True)
 
 
-def test_a_listing_of_before_stands():
+def test_listing_from_before_is_used():
     entry = {"queue": "q", "master": "a", "mirrors": ["b"], "messages": 9}
     before = stood(PROMOTED, [], document(queues=[entry]), us(0), None)
     assert before.queues == [entry]
     assert [doubt.kind for doubt in before.doubts] == ["listed_before"]
 
 
-def test_a_listing_of_after_tells_what_logs_do_not():
+def test_listing_from_after_adds_what_logs_lack():
     entry = {"queue": "q", "master": "b", "mirrors": [], "messages": 9, "durable": False}
     other = {"queue": "other", "master": "c", "messages": 4}
     (one, two) = stood(PROMOTED, [], document(queues=[entry, other]), us(0), None).queues
@@ -75,14 +75,14 @@ def test_a_listing_of_after_tells_what_logs_do_not():
     assert two == other
 
 
-def test_a_policy_that_the_release_refuses_is_left_out():
+def test_invalid_policy_is_left_out():
     policy = {"name": "ha", "pattern": "", "definition": {"ha-mode": "some"}, "priority": 0, "apply_to": "all"}
     before = stood([], [], document(policies=[policy]), us(0), None)
     assert not before.policies
     assert ("policy_refused", "ha") in {(doubt.kind, doubt.name) for doubt in before.doubts}
 
 
-def test_without_definitions_queues_have_the_mirrors_that_were_seen():
+def test_queues_without_definitions_have_the_mirrors_of_the_logs():
     exports = document()
     exports.defined = False
     (policy,) = stood(PROMOTED, [], exports, us(0), None).policies
@@ -99,33 +99,33 @@ def test_without_definitions_queues_have_the_mirrors_that_were_seen():
           happening(6, "node_paused", "c", name="pause")], {"pause_if_all_down": ["a"], "recover": "ignore"}),
     ],
 )
-def test_what_is_done_about_partitions_is_what_was_seen(found, handling):
+def test_partition_handling_is_inferred_from_the_logs(found, handling):
     boots = [event(-50, node, "node_starting") for node in "abc"]
     lives = [NodeRun(boot.node, boot.at_us, None, None, boot, boot, us(9)) for boot in boots]
     assert stood(found, lives, document(), us(0), None).cluster["cluster_partition_handling"] == handling
 
 
-def test_a_listing_was_made_before_what_it_does_not_show():
-    """Leaders that were moved, which no log tells of as something that was done."""
+def test_listing_is_older_than_events_that_it_does_not_show():
+    """No log records that leaders were transferred on request."""
     elected = [happening(at_s, "leader_elected", node, "q") for at_s, node in ((-30, "a"), (-9, "b"), (-5, "c"))]
     assert older([{"queue": "q", "leader": "a", "members": ["a"]}], elected, us(0)) == us(-9)
     assert older([{"queue": "q", "leader": "c", "members": ["c"]}], elected, us(0)) == us(0)
 
 
-def test_mirrors_stand_in_the_order_in_which_they_came():
-    """The first one is to take over."""
+def test_mirrors_are_in_the_order_in_which_they_joined():
+    """The first mirror is the candidate for promotion."""
     found = [happening(-9, "mirror_added", node, "q", by="a") for node in ("c", "b")]
     (queue,) = stood(found, [], document(), us(0), True).queues
     assert (queue["master"], queue["mirrors"]) == ("a", ["c", "b"])
 
 
-def test_a_master_that_changed_tells_more_of_when_a_listing_was_made_than_its_mirrors():
-    """a came back as a mirror, which no log tells."""
+def test_changed_master_dates_a_listing_better_than_mirrors():
+    """No log records that a returned as a mirror."""
     begun, ended = replicas_at(PROMOTED, us(0)), replicas_at(PROMOTED, us(9))
     assert listed_after([{"queue": "q", "master": "b", "mirrors": ["a"]}], begun, ended)
 
 
-def test_what_clients_held_in_the_end_they_need_not_have_held_before():
+def test_unacknowledged_messages_at_the_end_are_not_assumed_before():
     listed = {"queue": "q", "master": "b", "messages": 9, "unacknowledged": 6}
     found = [happening(-9, "mirror_added", "b", "q", by="a"), happening(4, "synchronisation", "a", "q", count=0)]
     (queue,) = stood(found, [], document(queues=[listed]), us(0), True).queues
@@ -133,7 +133,7 @@ def test_what_clients_held_in_the_end_they_need_not_have_held_before():
 
 
 @pytest.mark.parametrize(("came", "behind"), [("b", True), ("c", False)])
-def test_a_master_that_stops_its_mirrors_had_none_synchronised_of_those_that_were_there(came, behind):
+def test_master_that_stops_its_mirrors_had_no_synchronised_ones(came, behind):
     """c was there before. That a mirror came since, which holds little, tells nothing of it; of one that came itself
     neither."""
     found = [happening(-9, "mirror_added", "c", "q", by="a"), happening(5, "mirror_added", came, "q", by="a"),

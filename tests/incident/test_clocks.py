@@ -1,4 +1,4 @@
-"""Clocks that disagree, found by what both ends saw."""
+"""Clock offsets, found from events that both ends of a connection log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def seen(one: str, other: str, at_us: int, offsets: dict[str, int], late_us: int
     return [Event(at_us=at + offsets.get(node, 0), node=node, peer=peer, kind="node_up") for node, peer, at in ends]
 
 
-def test_a_clock_is_ahead_by_what_the_other_end_is_behind():
+def test_clock_offsets_are_opposite_for_both_ends():
     offsets = {"b": 90 * MINUTE_US, "c": -7_000_000}
     meetings = enumerate([("a", "b"), ("b", "c"), ("a", "b"), ("b", "c")])
     events = [event for place, (one, other) in meetings
@@ -37,13 +37,13 @@ def test_a_clock_is_ahead_by_what_the_other_end_is_behind():
     assert all(clock.spread_us <= 2000 for clock in clocks.values())
 
 
-def test_nodes_that_never_met_keep_their_times():
+def test_nodes_without_common_events_keep_their_times():
     clocks = compared([Event(at_us=5, node="a", kind="node_started"), Event(at_us=9, node="b", kind="node_started")])
     assert {(clock.offset_us, clock.pairs, clock.against) for clock in clocks.values()} == {(0, 0, None)}
 
 
 def test_with_one_connection_the_smallest_difference_is_taken():
-    """b came up twice and a was seen once: the nearer of the two is the same connection."""
+    """b came up twice and a was seen once: the nearer event is the same connection."""
     events = [*seen("a", "b", START_US, {"b": 3_000}),
               Event(at_us=START_US + 9 * MINUTE_US, node="a", peer="b", kind="node_up")]  # fmt: skip
     clocks = compared(events)
@@ -66,13 +66,13 @@ def test_both_ends_of_each_connection_come_together(offsets, meetings):
             assert abs(settled_us(here, clocks) - settled_us(there, clocks)) <= 4 * WITHIN_US
 
 
-def test_the_reference_is_the_node_that_most_connections_tell_of():
+def test_reference_is_the_node_with_most_connections():
     events = [*seen("a", "c", START_US, {}), *seen("b", "c", START_US + MINUTE_US, {})]
     assert [node for node, clock in compared(events).items() if clock.against is None] == ["c"]
 
 
-def test_two_nodes_that_see_a_third_one_go_are_compared():
-    """Though they have not met since their logs begin; but not what a node meets as it boots."""
+def test_nodes_that_see_a_third_go_down_are_compared():
+    """They have no connection in the logs. What a node sees while booting does not count."""
     events = [Event(at_us=START_US + at_us, node=node, peer="c", kind=kind) for node, at_us, kind in
               [("a", 0, "rabbit_down"), ("b", 5_000_000, "rabbit_down"), ("a", 90_000_000, "rabbit_up"),
                ("b", 95_000_000, "rabbit_up")]]  # fmt: skip
@@ -83,7 +83,7 @@ def test_two_nodes_that_see_a_third_one_go_are_compared():
 
 
 @pytest.mark.parametrize("story", each_third(STORIES), ids=title)
-def test_a_wrong_clock_of_a_real_cluster_is_found(story: Path, subtests: pytest.Subtests):
+def test_wrong_clock_of_a_real_cluster_is_found(story: Path, subtests: pytest.Subtests):
     """The offset is known to a tenth of a second if more than one pair of events shows it. A single pair may be two
     moments of one boot."""
     events = reading_of(story).events

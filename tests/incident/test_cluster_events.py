@@ -1,4 +1,4 @@
-"""A cluster's story from its logs: what real ones tell, and what several messages come to."""
+"""Cluster events from logs: real stories, and messages that combine into one event."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found(story) -> list[ClusterEvent]:
 
 
 def short(story, *kinds: str) -> list[tuple]:
-    """What happened from the first step on: (kind, node, queue)."""
+    """Return (kind, node, queue) of each event from the first step on."""
     facts = story_of(story)
     names = facts["names"]
     return [(one.kind, names.get(one.node or ""), one.queue) for one in found(story)
@@ -31,7 +31,7 @@ def short(story, *kinds: str) -> list[tuple]:
 
 
 @pytest.mark.parametrize("story", each_third(STORIES), ids=title)
-def test_happenings_of_a_story_are_known_and_in_order(story, subtests):
+def test_events_of_a_story_are_recognised_in_order(story, subtests):
     with subtests.test(msg="each has a known kind and the events that it comes from"):
         assert all(one.kind in KINDS and one.events for one in found(story))
     with subtests.test(msg="they are in the order of time"):
@@ -125,5 +125,5 @@ ORDERS = {"queue": "orders", "vhost": "/"}
           ("node_started", "a", None, 1), ("disk_lost", "a", None, 1)]),
     ],
 )  # fmt: skip
-def test_what_messages_come_to(events, expected):
+def test_messages_are_combined_into_events(events, expected):
     assert [(one.kind, one.node, one.queue, len(one.events)) for one in cluster_events(events, {})] == expected

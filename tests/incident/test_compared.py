@@ -1,4 +1,4 @@
-"""What was seen beside what the rules expect, event by event."""
+"""Comparison of logged events with those that the rules predict."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def beside(found) -> Comparison:
     return compared(story, found, outcome(Run.of(story.scenario)))
 
 
-def test_what_was_expected_was_seen():
+def test_predicted_events_are_in_the_logs():
     comparison = beside(SEEN)
     assert [pair.verdict for pair in comparison.pairs] == ["equal"] * 4
     assert comparison.equal == 4
     assert all(pair.expected and pair.seen for pair in comparison.pairs)
 
 
-def test_where_they_part():
+def test_first_difference_is_found():
     comparison = beside([*SEEN[:1], happening(1.2, "mirror_promoted", "c", "q"), *SEEN[2:3]])
     assert [(pair.verdict, pair.kind, pair.step) for pair in comparison.apart] == [
         ("only expected", "mirror_promoted", 0), ("only seen", "mirror_promoted", 0),
@@ -47,7 +47,7 @@ def test_where_they_part():
     ]  # fmt: skip
 
 
-def test_a_boot_that_the_logs_do_not_see_to_its_end_is_not_compared():
+def test_unfinished_boot_is_not_compared():
     booting = happening(88, "node_started", "a")
     assert beside([*SEEN, booting]).pairs == beside(SEEN).pairs
     assert [pair.seen for pair in beside([*SEEN, booting, happening(89, "node_killed", "a")]).apart] == [
@@ -67,7 +67,7 @@ steps:
 """
 
 
-def test_that_a_crashed_process_is_started_again_as_a_mirror_is_in_no_log():
+def test_restart_of_a_crashed_process_as_a_mirror_is_not_logged():
     story, found = retold(CRASHED), [happening(1.1, "mirror_promoted", "b", "q")]
     told = outcome(Run.of(story.scenario))
     assert "a" in told["queues"]["q"]["mirrors"]
@@ -84,26 +84,26 @@ steps:
 """
 
 
-def test_that_a_node_was_forgotten_offline_is_in_no_log():
+def test_offline_forget_is_not_logged():
     story, found = retold(FORGOTTEN), [happening(2, "node_started", "b", until_us=us(3))]
     told = outcome(Run.of(story.scenario))
     assert "node_forgotten" in {event["event"] for event in told["events"]}
     assert not compared(story, found, told).apart
 
 
-def test_what_is_far_apart_is_not_the_same():
-    """a comes up a minute after, and its mirror another one."""
+def test_events_far_apart_do_not_match():
+    """a comes up a minute later, and its mirror another minute later."""
     comparison = beside([*SEEN[:3], happening(140, "mirror_added", "a", "q")])
     assert [pair.verdict for pair in comparison.apart] == ["only expected", "only seen"]
 
 
-def test_of_two_the_nearer_one_is_the_same():
+def test_nearest_event_matches():
     comparison = beside([happening(30, "mirror_added", "a", "q"), *SEEN])
     assert [pair.at_us for pair in comparison.apart] == [happening(30, "").at_us]
 
 
-def test_a_story_that_misses_a_step_parts_from_what_was_seen():
-    """A kill that is left out of a real story."""
+def test_missing_step_makes_story_and_logs_differ():
+    """Leave a kill out of a real story."""
     incident = understood(DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted")
     story = incident.reconstructed
     assert story is not None and incident.comparison is not None and not incident.comparison.apart

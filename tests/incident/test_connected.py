@@ -1,4 +1,4 @@
-"""When clients were connected, as far as logs tell."""
+"""Client connections according to the logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOLD = changes(Reading([
 ], {}, [], 0))  # fmt: skip
 
 
-def test_each_node_has_so_many():
+def test_connections_are_counted_per_node():
     assert [(change.node, change.count) for change in TOLD] == [
         ("a", 1), ("a", 2), ("a", 1), ("a", 0), ("b", 0), ("b", 1),
     ]  # fmt: skip
@@ -26,11 +26,11 @@ def test_each_node_has_so_many():
     [(-5, 0.5, False), (0, 1.5, True), (3, 5, True), (5, 5.5, True), (5, 5, False), (6.5, 7.5, False),
      (6.5, 9.5, True)],
 )  # fmt: skip
-def test_whether_somebody_was_connected(from_s, until_s, expected):
+def test_connected_clients_within_a_span(from_s, until_s, expected):
     assert connected(TOLD, us(from_s), us(until_s)) is expected
 
 
-def test_a_story_opens_those_that_are_open_as_it_begins_and_goes_on_until_it_ends():
+def test_story_opens_the_connections_of_its_start_and_end():
     told = [(step.at_us, step.verb) for step in steps(TOLD, us(3), us(8), "orders")]
     assert told == [(us(3), Publish(queue="orders", count=0, node="a", connection="client 1")),
                     (us(3), Publish(queue="orders", count=0, node="a", connection="client 2")),

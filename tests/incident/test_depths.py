@@ -1,4 +1,4 @@
-"""How deep queues were, by what their synchronisations tell and by a listing of after."""
+"""Queue depths from logged synchronisations and from a listing from after."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def seen(count: int, node: str = "a"):
 
 
 @pytest.mark.parametrize(("ready", "verb", "held"), [(12, Publish, 14), (1, Get, 3), (5, None, 7)])
-def test_as_many_are_published_or_taken_as_a_synchronisation_tells(ready, verb, held):
-    """What is unacknowledged is not counted by it."""
+def test_story_publishes_or_gets_as_many_as_a_synchronisation_logs(ready, verb, held):
+    """A synchronisation does not count unacknowledged messages."""
     story = deepened(retold(STORY), [seen(ready)])
     new = [step for step in story.scenario.steps if isinstance(step.verb, Publish | Get)]
     assert [type(step.verb) for step in new] == ([verb] if verb else [])
@@ -49,30 +49,30 @@ def test_as_many_are_published_or_taken_as_a_synchronisation_tells(ready, verb, 
     assert len(story.sources) == len(story.scenario.steps)
 
 
-def test_what_another_master_was_seen_to_hold_is_not_this_one_s():
+def test_depth_of_another_master_is_not_used():
     assert not deepened(retold(STORY), [seen(12, "b")]).doubts
 
 
-def test_a_listing_of_after_tells_all_messages():
+def test_listing_from_after_gives_all_messages():
     story = deepened(retold(STORY, depths={"q": 20, "new": 0}), [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == 20
     assert [doubt.kind for doubt in story.doubts] == ["depth_listed"]
 
 
-def test_a_listing_of_after_is_of_the_side_that_has_the_queue():
-    """Node a is on the other side, and would refuse the publisher."""
+def test_listing_from_after_belongs_to_the_side_with_the_queue():
+    """Node a is on the other side and would refuse the publish."""
     story = deepened(retold(PARTED, depths={"q": 9}), [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["views"][1]["ids"] == [[1, 9]]
 
 
-def test_a_node_that_joins_later_is_known():
+def test_node_that_joins_later_is_known():
     text = STORY.replace("  - {wait: 0, at: 60}", "  - {join: c, at: 30}\n  - {wait: 0, at: 60}")
     story = deepened(retold(text, depths={"q": 9}), [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == 9
 
 
 @pytest.mark.parametrize(("listed", "unacknowledged"), [(0, 0), (1, 1), (3, 2)])
-def test_what_clients_held_and_the_queue_does_not_in_the_end_was_acknowledged(listed, unacknowledged):
+def test_messages_missing_from_the_queue_at_the_end_were_acknowledged(listed, unacknowledged):
     story = deepened(retold(STORY, depths={"q": listed}), [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == listed
     assert story.scenario.queues[0].unacknowledged == unacknowledged

@@ -1,4 +1,4 @@
-"""Messages of every format that a log may have, and what is left where it was cut."""
+"""Log messages of every format, and truncated messages."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ WRAPPED = [
 """One message in every form that it may have in a log: (line, time, level, writer)."""
 
 
-def test_a_message_is_the_same_whatever_is_around_it(subtests: pytest.Subtests):
+def test_message_is_parsed_alike_in_every_format(subtests: pytest.Subtests):
     for line, at_us, level, who in WRAPPED:
         with subtests.test(msg="text, time, level, writer and place", line=line):
             (entry,) = read(line + "\n")
@@ -90,12 +90,12 @@ def test_a_message_is_the_same_whatever_is_around_it(subtests: pytest.Subtests):
     ("written", "level"),
     [("warning", "warning"), ("WARNING", "warning"), ("erro", "error"), ("ntc", "notice"), ("shop", "")],
 )
-def test_levels_are_called_by_their_names(written, level):
+def test_levels_have_their_names(written, level):
     (entry,) = read(f"2026-11-27 08:55:31.694468+00:00 [{written}] <0.400.0> {SAID}\n")
     assert entry.level == level
 
 
-def test_a_time_without_a_zone_is_of_the_zone_that_is_told():
+def test_time_without_a_zone_uses_the_given_zone():
     (entry,) = read(f"2026-11-27 10:55:31.694 [info] <0.1.0> {SAID}", zone=timezone(timedelta(hours=2)))
     assert entry.at_us == AT_US - 468
 
@@ -108,7 +108,7 @@ def test_lines_with_the_same_time_and_process_are_one_message():
     assert "* Winner:     'rabbit@b'" in entries[0].text
 
 
-def test_two_messages_of_one_millisecond_stay_two():
+def test_two_messages_of_one_millisecond_are_separate():
     head = "2026-11-27 08:55:31.694 [info] <0.400.0>"
     assert [entry.text for entry in read(f"{head} one\n{head} two\ngoes on\n")] == ["one", "two\ngoes on"]
 
@@ -119,25 +119,25 @@ def test_reports_of_lagers_crash_log_are_messages():
     assert "rabbit_prequeue:init/1" in entry.text
 
 
-def test_a_line_that_a_runtime_has_cut_in_two_is_one():
+def test_line_split_by_a_container_runtime_is_joined():
     (entry,) = read(f"2026-11-27T08:55:32Z stdout P {NEW[:60]}\n2026-11-27T08:55:32Z stdout F {NEW[60:]}\n")
     assert entry.text == SAID
 
 
-def test_writers_mixed_in_one_file_have_messages_of_their_own():
+def test_messages_of_mixed_writers_are_separated():
     entries = read("a | 2026-11-27 08:55:31.694 [error] <0.1.0> one\nb | 2026-11-27 08:55:31.694 [error] <0.1.0> two\n"
                    "a | of a\nb | of b\n")  # fmt: skip
     assert {(entry.who, entry.text) for entry in entries} == {("a", "one\nof a"), ("b", "two\nof b")}
 
 
-def test_lines_of_journald_without_levels_are_messages_of_their_own():
+def test_journald_lines_without_levels_are_separate_messages():
     head = "Nov 27 08:55:31 host-b rabbitmq-server[812]:"
     assert [entry.text for entry in read(f"{head} one\n{head} two\n{head} {NEW}\n{head} goes on\n")] == [
         "one", "two", f"{SAID}\ngoes on",
     ]  # fmt: skip
 
 
-def test_what_stood_before_one_line_of_a_writer_stands_before_the_next():
+def test_prefix_of_a_writer_is_the_same_on_each_line():
     head = "2026-11-27 08:55:31.694 [error] <0.1.0>"
     entries = read(f"pod-a rabbitmq {head} one\npod-b rabbitmq {head} two\npod-a rabbitmq  of a\npod-a rabbitmq\n"
                    f"pod-b rabbitmq  of b\n")  # fmt: skip
@@ -145,20 +145,20 @@ def test_what_stood_before_one_line_of_a_writer_stands_before_the_next():
     assert told == {("pod-a", "one\n of a"), ("pod-b", "two\n of b")}
 
 
-def test_a_message_without_a_day_has_no_time():
+def test_message_without_a_date_has_no_time():
     entries = read(f"08:55:31.694 [info] <0.1.0> {SAID}\n[notice] other\n")
     assert [(entry.text, entry.at_us, entry.level) for entry in entries] == [
         (SAID, None, "info"), ("other", None, "notice"),
     ]  # fmt: skip
 
 
-def test_a_report_of_old_goes_on_to_the_next():
+def test_old_style_report_extends_to_the_next():
     at = "7-Feb-2026::08:55:31 ==="
     entries = read(f"=INFO REPORT==== {at}\none\n * two\n\n=ERROR REPORT==== {at}\nthree\n")
     assert [(entry.level, entry.text.strip()) for entry in entries] == [("info", "one\n * two"), ("error", "three")]
 
 
-def test_a_log_that_begins_with_its_end_is_told_by_its_times():
+def test_log_in_reverse_order_is_recognised_by_its_times():
     lines = [f"2026-11-27 08:55:{second:02}.694 [info] <0.1.0> one\n" for second in range(9)]
     assert newest_first(lines[::-1])
     assert not newest_first(lines)
@@ -166,7 +166,7 @@ def test_a_log_that_begins_with_its_end_is_told_by_its_times():
     assert not newest_first(lines[:3:-1][:3])
 
 
-def test_what_is_left_of_a_cut_message_is_counted():
+def test_remains_of_truncated_messages_are_counted():
     reader = Reader(last=LAST)
     entries = list(reader.entries([" end of a message\n", "\n", f"{NEW}\n"]))
     assert [entry.line for entry in entries] == [3]

@@ -1,4 +1,4 @@
-"""Exports and logs are told apart by what they hold."""
+"""Exports and logs are distinguished by content."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ LINE = json.dumps({"time": "2026-11-27 08:55:23.1+00:00", "level": "info", "msg"
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_what_a_real_cluster_exports(file):
+def test_exports_of_a_real_cluster_are_recognised(file):
     assert is_export(file)
 
 
 @pytest.mark.parametrize("story", STORIES[:3], ids=lambda folder: folder.name)
-def test_logs_of_real_clusters(story):
+def test_logs_of_real_clusters_are_recognised(story):
     assert parted([story, *logs(story)]) == ([story, *logs(story)], [])
 
 
@@ -44,18 +44,18 @@ def test_logs_of_real_clusters(story):
         ("Timeout: 60.0 seconds ...\nListing queues for vhost / ...\nname\tmessages\nq\t5\n", True),
     ],
 )
-def test_other_files(tmp_path, text, expected):
+def test_other_files_are_recognised_by_content(tmp_path, text, expected):
     file = tmp_path / "given"
     file.write_text(text, encoding="utf-8")
     assert is_export(file) is expected
 
 
-def test_what_breaks_off_is_left_to_the_reader_of_logs(tmp_path):
+def test_truncated_file_is_read_as_a_log(tmp_path):
     file = tmp_path / "rabbit@a.log.gz"
     file.write_bytes(gzip.compress(TEXT.encode() * 1000)[:20])
     assert not is_export(file)
 
 
-def test_what_is_not_there_is_refused(tmp_path):
+def test_missing_file_is_refused(tmp_path):
     with pytest.raises(OSError, match="none"):
         parted([tmp_path / "none"])

@@ -1,5 +1,4 @@
-"""What broke by itself, and what was not read: the answer names the worst of it, and nothing is called well that hawb
-does not know."""
+"""Faults in logs: the answer names the worst one, and unknown errors prevent a yes."""
 
 from __future__ import annotations
 
@@ -23,17 +22,17 @@ CHANNEL = "Channel error on connection <0.2.0> (10.0.0.9:4711 -> 10.0.0.1:5672, 
 
 
 def severe(*lines: str, level: str = "error", second: int = 11) -> str:
-    """Lines of one message since 3.9."""
+    """Return the lines of one message since 3.9."""
     return "".join(f"2026-04-22 09:05:{second}.100000+00:00 [{level}] <0.255.0> {line}\n" for line in lines)
 
 
 def failed(*lines: str) -> str:
-    """A boot that failed, for the reason of these lines."""
+    """Return a failed boot with these lines as its reason."""
     return severe("", "BOOT FAILED", "===========", *lines, "")
 
 
 def each(*lines: str) -> str:
-    """Lines that 3.8 logs each by itself."""
+    """Return lines that 3.8 logs separately."""
     return "".join(f"2026-04-22 09:05:11.100 [error] <0.255.0> {line}\n" for line in lines)
 
 
@@ -167,7 +166,7 @@ def answer(found: Incident) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(("log", "why"), FAILED_BOOTS.values(), ids=FAILED_BOOTS)
-def test_a_boot_that_failed_is_the_answer_with_its_reason(log, why, tmp_path):
+def test_failed_boot_is_the_answer_with_its_reason(log, why, tmp_path):
     found = told(tmp_path, n1=log)
     assert answer(found)[0] == "no" and answer(found)[1].startswith("n1 failed to boot") and why in answer(found)[1]
     assert account(found).picture.title.startswith("At 09:0" if "2026-04-22" in log or "Apr" in log else "At ")
@@ -176,7 +175,7 @@ def test_a_boot_that_failed_is_the_answer_with_its_reason(log, why, tmp_path):
     assert "all 1 event went" not in text(report_of(account(found)))
 
 
-def test_where_the_reason_is_not_known_the_line_to_read_is_told(tmp_path):
+def test_unknown_reason_names_the_line_to_read(tmp_path):
     found = told(tmp_path, n1=FAILED_BOOTS["an unknown reason"][0])
     [first, *_] = todo(found, account(found).names)
     assert first.what == "Read the log from rabbit@n1.log:2 on: hawb does not know why rabbit@n1 did not boot."
@@ -185,7 +184,7 @@ def test_where_the_reason_is_not_known_the_line_to_read_is_told(tmp_path):
     assert first.what == "Read rabbit@n1.log:2 and the lines around: hawb does not know this message of an error."
 
 
-def test_a_reason_of_several_lines_that_is_not_known_is_told_by_its_words(tmp_path):
+def test_unknown_reason_of_several_lines_is_quoted(tmp_path):
     lines = ("Error during startup: {error,", "                          {timeout,", "      {rabbitmq_metadata,x}}}")
     assert answer(told(tmp_path, n1=STARTS + failed(*lines)))[1].startswith("n1 failed to boot (timeout")
 
@@ -195,16 +194,16 @@ def test_a_reason_of_several_lines_that_is_not_known_is_told_by_its_words(tmp_pa
     [("{<word>}", ""), ("exit:{aborted,{<word>,[rabbit_runtime_parameters,<word>]}}",
                         " (exit, aborted, rabbit_runtime_parameters)")],
 )  # fmt: skip
-def test_what_was_taken_out_of_a_reason_is_no_reason(reason: str, told: str):
+def test_redacted_reason_is_not_quoted(reason: str, told: str):
     assert boot_why([ClusterEvent(kind="boot_failed", at_us=0, node="n1", reason=reason)], Names({}, {})) == told
 
 
-def test_a_boot_without_a_time_that_failed_is_no_all_clear(tmp_path):
+def test_failed_boot_without_a_time_prevents_a_yes(tmp_path):
     said, why = answer(told(tmp_path, n1="BOOT FAILED\n===========\nERROR: epmd error for host b: nxdomain\n"))
     assert said == "no" and "a boot failed" in why
 
 
-def test_an_error_of_booting_alone_is_told(tmp_path):
+def test_boot_error_alone_is_reported(tmp_path):
     found = told(tmp_path, n1=severe("Feature flags: `x`: required feature flag not enabled! It must be enabled before"
                                      " upgrading RabbitMQ."))  # fmt: skip
     assert answer(found)[1].startswith("n1 logged an error of booting: the feature flag x is not enabled")
@@ -216,8 +215,8 @@ STOPS = (
 )
 
 
-def test_a_node_whose_boot_failed_is_not_started_in_the_story(tmp_path):
-    """It is down in the end, and it is up once a later boot has succeeded."""
+def test_node_whose_boot_failed_is_not_started_in_the_story(tmp_path):
+    """It is down at the end, or up after a later successful boot."""
     log = STOPS + STARTS + failed("Error during startup: {error,timeout_waiting_for_leader}")
     found = told(tmp_path, n1=log)
     assert [type(step.verb) for step in found.reconstructed.scenario.steps] == [verbs.Stop, verbs.Wait]
@@ -228,7 +227,7 @@ def test_a_node_whose_boot_failed_is_not_started_in_the_story(tmp_path):
     assert answer(found)[0] == "no"
 
 
-def test_a_node_that_boots_and_fails_again_and_again_is_told_once(tmp_path):
+def test_repeated_failed_boots_are_reported_once(tmp_path):
     log = "".join(STARTS.replace("09:00", f"09:0{minute}")
                   + failed("Error during startup: {error,timeout_waiting_for_leader}").replace("09:05", f"09:0{minute}")
                   for minute in range(1, 6))  # fmt: skip
@@ -248,7 +247,7 @@ ALONE = {
 
 
 @pytest.mark.parametrize("says", ALONE.values(), ids=ALONE)
-def test_two_nodes_that_found_no_other_have_formed_two_clusters(says, tmp_path):
+def test_nodes_that_found_no_peers_formed_two_clusters(says, tmp_path):
     log = STARTS + severe(says, level="info") + RUNS.replace("09:00:15", "09:06:00")
     found = told(tmp_path, a=log, b=log.replace("09:0", "09:1"))
     assert answer(found) == ("no", "a and b formed two clusters: each found no other node to join")
@@ -256,7 +255,7 @@ def test_two_nodes_that_found_no_other_have_formed_two_clusters(says, tmp_path):
     assert "rabbitmqctl -n rabbit@b join_cluster rabbit@a" in first.commands
 
 
-def test_a_node_that_joined_since_is_no_cluster_of_its_own(tmp_path):
+def test_node_that_joined_later_is_not_a_separate_cluster(tmp_path):
     log = STARTS + severe(ALONE["3.8"], level="info") + RUNS.replace("09:00:15", "09:06:00")
     joined = log + severe("Clustering with ['rabbit@a'] as disc node", level="info", second=50)
     for name, said in (("a", log), ("b", joined)):
@@ -372,14 +371,14 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("log", "why"), FAULTS.values(), ids=FAULTS)
-def test_what_broke_by_itself_is_the_answer(log, why, tmp_path):
+def test_fault_is_the_answer(log, why, tmp_path):
     found = told(tmp_path, n1=log)
     assert answer(found)[0] == "no" and answer(found)[1].startswith(why)
     assert why in account(found).picture.title
     assert "mary" not in text(report_of(account(found)))
 
 
-def test_the_worst_is_told_first_and_the_others_are_counted(tmp_path):
+def test_worst_fault_comes_first_and_others_are_counted(tmp_path):
     names = "a consumer of a queue", "an operation", "the end of a segment"
     consumer, operation, segment = (FAULTS[name][0] for name in names)
     said, why = answer(told(tmp_path, n1=STARTS + RUNS + consumer + operation.replace("09:05", "09:06")
@@ -388,13 +387,13 @@ def test_the_worst_is_told_first_and_the_others_are_counted(tmp_path):
                            " 2 other faults below")  # fmt: skip
 
 
-def test_a_queue_that_was_restarted_after_its_crash_is_no_fault_of_its_own(tmp_path):
+def test_restarted_queue_is_not_a_separate_fault(tmp_path):
     crash = FAULTS["a classic queue that is not restarted"][0]
     restarted = severe("Restarting crashed queue 'orders' in vhost '/'.", second=12)
     assert "queue_crashed" not in {one.kind for one in told(tmp_path, n1=crash + restarted).cluster_events}
 
 
-def test_supervisors_and_applications_that_end_with_their_node_are_no_faults(tmp_path):
+def test_supervisors_ending_with_their_node_are_no_faults(tmp_path):
     log = STARTS + RUNS + severe("Application rabbit exited with reason: stopped", level="notice") + severe(
         "    supervisor: {<0.1.0>,rabbit_channel_sup_sup}", "    errorContext: shutdown_error", "    reason: noproc")
     assert answer(told(tmp_path, n1=log))[0] == "yes"
@@ -404,7 +403,7 @@ ODD = severe("Something frobnicated the store of user 'alice' from 10.0.0.1:4711
 
 
 @pytest.mark.parametrize("level", ["error", "critical", "erro"])
-def test_an_error_that_is_not_known_is_shown_and_is_no_all_clear(level, tmp_path):
+def test_unknown_error_is_shown_and_prevents_a_yes(level, tmp_path):
     found = told(tmp_path, n1=STARTS + RUNS + ODD.replace("[error]", f"[{level}]"))
     assert answer(found) == (
         "unknown", "hawb does not know 1 message of level error or worse, that in rabbit@n1.log:3: Something"
@@ -414,14 +413,14 @@ def test_an_error_that_is_not_known_is_shown_and_is_no_all_clear(level, tmp_path
     assert "alice" not in shown and "10.0.0.1" not in shown and "No node failed" not in account(found).picture.title
 
 
-def test_of_many_errors_that_are_not_known_a_few_are_shown_with_their_number(tmp_path):
+def test_few_of_many_unknown_errors_are_shown_with_their_count(tmp_path):
     log = "".join(ODD.replace("09:05:11", f"09:{10 + minute}:11") for minute in range(45))
     found = told(tmp_path, n1=STARTS + RUNS + log)
     assert found.reading.severe == 45 and len(found.reading.unread) == 20
     assert "45 messages in all." in text(report_of(account(found)))
 
 
-def test_errors_of_clients_and_known_noise_are_no_fault(tmp_path):
+def test_client_errors_and_known_noise_are_no_faults(tmp_path):
     log = severe("Error on AMQP connection <0.2.0> (10.0.0.9:4711 -> 10.0.0.1:5672, state: starting):",
                  "PLAIN login refused: user 'mary' - invalid credentials") + severe(
         CHANNEL, "operation basic.publish caused a channel exception not_found: no exchange 'x' in vhost '/'"
@@ -430,7 +429,7 @@ def test_errors_of_clients_and_known_noise_are_no_fault(tmp_path):
         "yes", "no log shows a fault or a change")  # fmt: skip
 
 
-def test_a_file_that_is_no_log_beside_one_is_named_and_is_no_all_clear(tmp_path):
+def test_file_that_is_not_a_log_is_named_and_prevents_a_yes(tmp_path):
     (tmp_path / "access.log").write_text('10.0.0.9 - - [22/Apr/2026:09:00:00 +0000] "GET / HTTP/1.1" 200 1\n')
     (tmp_path / "rabbit@n1_upgrade.log").write_text("")
     found = told(tmp_path, n1=STARTS + RUNS)
@@ -458,34 +457,34 @@ LASTING = {
 
 
 @pytest.mark.parametrize(("log", "why"), LASTING.values(), ids=LASTING)
-def test_what_is_still_wrong_when_the_logs_end_is_no_all_clear(log, why, tmp_path):
+def test_fault_at_the_end_of_the_logs_prevents_a_yes(log, why, tmp_path):
     assert answer(told(tmp_path, n1=log)) == ("no", why)
 
 
-def test_a_node_whose_own_log_is_missing_and_that_is_not_back_is_no_all_clear(tmp_path):
+def test_node_down_without_a_log_prevents_a_yes(tmp_path):
     gone = severe("rabbit on node rabbit@n2 down", level="info")
     assert answer(told(tmp_path, n1=STARTS + RUNS + gone)) == (
         "unknown", "n2 is gone since 09:05:11, and its own log is missing")  # fmt: skip
 
 
-def test_damaged_data_of_no_known_queue_has_commands_that_can_be_run(tmp_path):
+def test_damaged_data_of_an_unknown_queue_has_valid_commands(tmp_path):
     found = told(tmp_path, n1=FAULTS["the write-ahead log"][0])
     [first, *_] = todo(found, account(found).names)
     assert first.commands == ("rabbitmqctl -n rabbit@n1 list_queues name type state",)
     assert "the write-ahead log of Raft there is damaged" in first.what
 
 
-def test_a_damaged_store_of_a_classic_queue_has_no_members_to_send_it_anew(tmp_path):
+def test_damaged_classic_store_has_no_advice_about_members(tmp_path):
     found = told(tmp_path, n1=severe("Per-queue store CRC32 check failed in /var/lib/x/1.qs seq id 1 offset 2 size 3"))
     assert "no other copy of what a classic queue cannot read" in todo(found, account(found).names)[0].what
 
 
-def test_a_machine_that_ended_without_disk_is_given_disk(tmp_path):
+def test_node_that_ran_out_of_disk_is_advised_more_disk(tmp_path):
     found = told(tmp_path, n1=STARTS + "init terminating in do_boot ({error,{badmatch,{error,enospc}}})\n")
     assert todo(found, account(found).names)[0].commands == ("df -h",)
 
 
-def test_a_partition_that_lasts_until_the_logs_end_is_no_all_clear(tmp_path):
+def test_partition_at_the_end_of_the_logs_prevents_a_yes(tmp_path):
     """Too short for the nodes of a story to notice it, and without queues that could lose messages."""
     gone = "".join(severe(f"{what} node rabbit@n2 down{why}", level="info")
                    for what, why in (("rabbit on", ""), ("", ": net_tick_timeout")))  # fmt: skip
@@ -493,7 +492,7 @@ def test_a_partition_that_lasts_until_the_logs_end_is_no_all_clear(tmp_path):
     assert answer(told(tmp_path, **logs)) == ("no", "n1 and n2 run without each other since 09:05:11")
 
 
-def test_a_node_that_paused_and_is_not_back_is_no_all_clear(tmp_path):
+def test_node_that_stays_paused_prevents_a_yes(tmp_path):
     paused = STARTS + RUNS + severe("node rabbit@n2 down: net_tick_timeout", level="info") + severe(
         "Cluster minority/secondary status detected - awaiting recovery", level="warning", second=12) + severe(
         "RabbitMQ is asked to stop...", level="info", second=12)  # fmt: skip
@@ -501,12 +500,12 @@ def test_a_node_that_paused_and_is_not_back_is_no_all_clear(tmp_path):
     assert said == "no" and "n1 has paused since 09:05:12, and has not come back" in why
 
 
-def test_a_virtual_host_that_was_deleted_has_not_failed(tmp_path):
+def test_deleted_virtual_host_is_no_fault(tmp_path):
     gone = severe("Virtual host 'shop' is gone. Stopping its top level supervisor.", level="warning")
     assert answer(told(tmp_path, n1=STARTS + RUNS + gone))[0] == "yes"
 
 
-def test_an_alarm_that_was_cleared_and_a_boot_that_ended_are_over(tmp_path):
+def test_cleared_alarm_and_finished_boot_are_no_faults(tmp_path):
     found = told(tmp_path, n1=STARTS + WAITS.replace("09:05:11", "09:00:11") + RUNS + LASTING["an alarm"][0]
                  .removeprefix(STARTS + RUNS) + CLEARED)  # fmt: skip
     assert answer(found)[0] == "yes"

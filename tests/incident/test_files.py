@@ -1,4 +1,4 @@
-"""Files of logs: a compressed one is unpacked up to its limits, and read from its end without being held in memory."""
+"""Log files: limits of decompression, and reading from the end in little memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def packed(folder: Path, told: list[str], packer: Callable[[bytes], bytes] = gzi
 
 @pytest.mark.parametrize("packer", PACKERS)
 @pytest.mark.parametrize("limits", [Limits(unpacked_mb=1), Limits(unpacked_ratio=3)])
-def test_a_compressed_file_is_read_up_to_its_limits(packer, limits, tmp_path, monkeypatch):
+def test_compressed_file_is_read_up_to_the_limits(packer, limits, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "AT_ANY_RATIO", 1_000_000)
     file, found = packed(tmp_path, OLDEST_FIRST, packer), []
     with pytest.raises(UnpackedTooMuch, match=r"--unpacked-(mb|ratio) allows more"):
@@ -43,13 +43,13 @@ def test_a_compressed_file_is_read_up_to_its_limits(packer, limits, tmp_path, mo
 
 
 @pytest.mark.parametrize("told", [OLDEST_FIRST, NEWEST_FIRST])
-def test_what_was_read_up_to_the_limit_is_told_in_either_order(told, tmp_path):
+def test_content_up_to_the_limit_is_read_in_either_order(told, tmp_path):
     found = read_file(packed(tmp_path, told), unpacking=Unpacking(Limits(unpacked_mb=1)))
     assert "unpacks to more than 1 MB" in (found.refused or "")
     assert 10_000 < found.messages < len(told) and found.newest_first is (told is NEWEST_FIRST)
 
 
-def test_the_limit_holds_for_all_files_of_a_cluster_together(tmp_path):
+def test_limit_applies_to_all_files_of_a_cluster(tmp_path):
     """Each is below it, and a folder may hold any number of them."""
     file = packed(tmp_path, OLDEST_FIRST)
     for number in range(3):

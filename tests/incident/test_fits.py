@@ -1,4 +1,4 @@
-"""Fits by likelihood: published ones, the exact interval of an exponential, lengths that nobody saw begin or end."""
+"""Maximum-likelihood fits: published ones, the exact interval of an exponential, and censored lengths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ most books on survival."""
 ENDED = [True] * 9 + [False] * 12
 
 
-def test_published_fits_of_the_remissions_come_out():
+def test_published_fits_of_remissions_are_reproduced():
     found = {one.distribution.distribution: one for one in fit(Sample.of(REMISSIONS, ENDED)).candidates}
     weibull = found["weibull"].distribution
     assert weibull.shape == pytest.approx(1.354, abs=5e-4)
@@ -25,7 +25,7 @@ def test_published_fits_of_the_remissions_come_out():
     assert found["exponential"].log_likelihood == pytest.approx(9 * math.log(9 / 359) - 9)
 
 
-def test_the_published_survival_of_the_remissions_comes_out():
+def test_published_survival_of_remissions_is_reproduced():
     times, shares = survival(Sample.of(REMISSIONS, ENDED))
     assert list(times) == [0, 6, 7, 10, 13, 16, 22, 23]
     assert list(shares.round(4)) == [1, 0.8571, 0.8067, 0.7529, 0.6902, 0.6275, 0.5378, 0.4482]
@@ -38,24 +38,24 @@ def test_an_exponential_is_kept_unless_another_is_clearly_better():
     assert fit(Sample.of(drawn, [True] * 300)).best.distribution == "lognormal"
 
 
-def test_the_interval_of_an_exponential_is_the_exact_one():
+def test_interval_of_an_exponential_is_exact():
     lengths = np.arange(1, 11)  # the quantiles of chi-squared with 20 degrees of freedom: 9.591 and 34.170
     low, high = fit(Sample.of(lengths, [True] * 10), ["exponential"]).interval()
     assert (low, high) == pytest.approx((110 / 34.170, 110 / 9.591), rel=0.02)
 
 
-def test_without_an_end_there_is_no_fit():
+def test_no_fit_without_an_observed_end():
     assert fit(Sample.of([1, 2], [False, False])) is None
 
 
-def test_one_end_tells_of_an_exponential_alone():
+def test_one_observed_end_fits_only_an_exponential():
     [only] = fit(Sample.of([1, 2], [True, False])).candidates
     assert only.distribution.distribution == "exponential" and only.distribution.mean_s == pytest.approx(3)
 
 
 @pytest.mark.parametrize(("name", "shape"), [("exponential", 1.0), ("weibull", 0.5), ("weibull", 3.0),
                                              ("lognormal", 0.4), ("lognormal", 1.5)])  # fmt: skip
-def test_what_is_left_is_the_integral_of_what_lasts(name, shape):
+def test_mean_residual_life_is_the_integral_of_the_survival(name, shape):
     times = np.geomspace(1e-6, 1e5, 400_001)
     begins = np.array([0.01, 0.5, 2.0, 4.0])
     tail = np.exp(fits._parts(name, 0.0, math.log(shape), times)[1])
@@ -63,7 +63,7 @@ def test_what_is_left_is_the_integral_of_what_lasts(name, shape):
     assert np.exp(fits._log_left(name, 0.0, math.log(shape), begins)) == pytest.approx(left, rel=2e-3, abs=1e-12)
 
 
-def test_lengths_that_were_under_way_are_not_taken_for_fresh_ones():
+def test_left_truncated_lengths_are_not_taken_for_fresh_ones():
     random = np.random.default_rng(5)
     ends = np.cumsum(random.lognormal(-0.72, 1.2, (400, 60)), axis=1)  # of mean 1, looked at from the time 20 on
     ahead = np.array([row[row > 20].min() - 20 for row in ends])
@@ -74,12 +74,12 @@ def test_lengths_that_were_under_way_are_not_taken_for_fresh_ones():
     assert wrong.best.mean_s > 1.6
 
 
-def test_draws_are_the_same_for_a_seed_and_of_the_likely_distributions():
+def test_draws_are_reproducible_and_likely():
     told = fit(Sample.of(REMISSIONS, ENDED))
     assert told.draws(50, 1) == told.draws(50, 1) != told.draws(50, 2)
     assert {one.distribution for one in told.draws(200)} == {"exponential", "weibull", "lognormal"}
 
 
-def test_what_lasts_longer_falls_from_one():
+def test_survival_decreases_from_one():
     shares = lasting(fit(Sample.of(REMISSIONS, ENDED)).best, np.array([0.0, 10, 20, 1e4]))
     assert shares[0] == pytest.approx(1) and (np.diff(shares) < 0).all() and shares[-1] < 1e-6

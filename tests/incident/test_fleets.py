@@ -1,4 +1,4 @@
-"""Clusters by their folders, read one after the other or on Spark, which comes to the same."""
+"""Logs of several clusters by folder, read sequentially or on Spark with the same result."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_rows_of_a_cluster_make_the_same_spans(fleet):
 
 
 def test_spans_of_a_time_are_those_of_logs_of_that_time_alone(fleet):
-    """What went on as it began, or as it ended, is not seen to begin, or to end."""
+    """Spans in progress at the limits have no observed begin or end."""
     files, middle = clusters([fleet]), when("2025-01-31")
     parts = [read_fleet(files, asked=asked(*ends)).spans for ends in ((None, None), (None, middle), (middle, None))]
     ended = [sum(span.ended for span in spans if span.kind == "repair") for spans in parts]
@@ -59,7 +59,7 @@ def test_spans_of_a_time_are_those_of_logs_of_that_time_alone(fleet):
 
 
 @pytest.mark.spark
-def test_spark_comes_to_the_same(spark, fleet):
+def test_spark_gives_the_same_result(spark, fleet):
     files, span = clusters([fleet]), asked(when("2025-01-10"), None)
     assert collected(spans_on(spark, files, asked=span)) == sorted(
         read_fleet(files, asked=span).spans, key=lambda span: (span.cluster, span.from_us, span.kind, span.node or "")

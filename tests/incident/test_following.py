@@ -1,4 +1,4 @@
-"""Elections that came out otherwise are followed, so that a story goes on as the cluster did."""
+"""Stories follow the logged results of elections."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ steps:
 
 
 @pytest.mark.parametrize("leader", ["b", "c"])
-def test_who_was_seen_to_lead_leads(leader):
+def test_logged_leader_leads(leader):
     found = [happening(1, "node_killed", "a"), happening(1.4, "leader_elected", leader, "q", term=2)]
     played = play(retold(KILLED), found)
     assert played.outcome["queues"]["q"]["leader"] == leader
     assert not played.comparison.apart
 
 
-def test_who_stood_for_election_by_chance_is_followed():
-    """No rule has c lead; a person or chance has."""
+def test_logged_winner_of_a_random_election_is_followed():
+    """No rule makes c the leader; chance or an operator did."""
     found = [happening(1, "node_killed", "a"), happening(1.4, "leader_elected", "b", "q", term=2),
              happening(30, "leader_elected", "c", "q", term=3)]  # fmt: skip
     played = play(retold(KILLED), found)
@@ -41,7 +41,7 @@ def test_who_stood_for_election_by_chance_is_followed():
     assert ("chance", "c") in {(doubt.kind, doubt.node) for doubt in played.reconstructed.doubts}
 
 
-def test_who_cannot_lead_is_told():
+def test_impossible_leader_is_reported():
     found = [happening(1, "node_killed", "a"), happening(30, "leader_elected", "a", "q", term=3)]
     played = play(retold(KILLED), found)
     assert ("only seen", "a") in {(pair.verdict, pair.seen and pair.seen.node) for pair in played.comparison.apart}
@@ -64,8 +64,8 @@ steps:
 
 
 @pytest.mark.parametrize("restarted", ["a", "c"])
-def test_whom_autoheal_restarts_is_as_the_rules_have_it_or_as_it_was_seen(restarted):
-    """By the rules it is a: of three links its leader may have heard of one only."""
+def test_autoheal_restarts_the_logged_or_predicted_nodes(restarted):
+    """The rules predict a; its leader may know only one of three links."""
     found = [happening(5, "partition_begun"), happening(5, "mirror_promoted", "a", "q"),
              happening(20, "partition_healed"), happening(21, "autoheal", "b", nodes=(restarted,)),
              happening(21, "node_paused", restarted, name="autoheal"), happening(25, "node_started", restarted),
@@ -111,7 +111,7 @@ def changed() -> tuple[list, list, list]:
     return [policies[0], *nodes, policies[1]], seen, doubts
 
 
-def test_what_a_policy_said_that_is_in_no_export_is_what_agrees_with_the_mirrors():
+def test_missing_policy_is_inferred_from_the_mirrors():
     steps, seen, doubts = changed()
     found = sorted([*steps, *seen], key=lambda one: one.at_us)
     played = play(retold(CHANGED, *((one,) for one in steps), doubts=tuple(doubts)), found)
@@ -121,8 +121,8 @@ def test_what_a_policy_said_that_is_in_no_export_is_what_agrees_with_the_mirrors
     assert not [pair for pair in played.comparison.apart if pair.kind in SHOWN]
 
 
-def test_masters_of_a_drained_node_are_drawn_until_they_are_where_they_were_seen():
-    """And what a queue holds is found out anew for the draw that is taken."""
+def test_random_masters_of_a_drained_node_follow_the_logs():
+    """The depth of a queue is computed again for the accepted draw."""
     story = DATA / "logs" / "3.8" / "random-forgotten-newcomer"
     assert understood(story, later=True).reconstructed.scenario.seed
     assert differences(story, later=True) == []

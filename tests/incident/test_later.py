@@ -1,4 +1,4 @@
-"""What exports of after tell that no log does."""
+"""Facts that only exports from after the incident have."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def told(queues, policies=None, steps=(), operator_policies=(LIMIT,)):
     return [step.verb for step in found]
 
 
-def test_queues_that_only_one_listing_has_were_declared_or_deleted():
+def test_queues_in_one_listing_only_were_declared_or_deleted():
     assert told(LISTED) == [verbs.Delete("old"), verbs.Declare("new", "b", arguments={"x-max-length": 5})]
 
 
-def test_what_a_log_tells_of_is_not_told_again():
+def test_logged_changes_are_not_repeated():
     source = (happening(5, "queue_declared", "a", "new"),)
     steps = [TimedStep(us(5), verbs.Declare("new", "a"), source), TimedStep(us(6), verbs.Delete("old"), source)]
     assert told(LISTED, steps=steps) == []
     assert told(LISTED, steps=[*steps, TimedStep(us(7), verbs.Delete("new"), source)])[-1].queue == "new"
 
 
-def test_definitions_alone_tell_of_no_queue_and_a_listing_of_no_policy():
+def test_definitions_say_nothing_of_queues_and_listings_nothing_of_policies():
     assert told([{"queue": "kept"}], [ALL]) == [verbs.ClearPolicy("two")]
     cleared = [verbs.ClearPolicy("two"), verbs.ClearOperatorPolicy("limit")]
     assert told([{"queue": "kept"}], [ALL], operator_policies=()) == cleared
@@ -48,7 +48,7 @@ def test_definitions_alone_tell_of_no_queue_and_a_listing_of_no_policy():
     assert told([LISTED[0], {"queue": "old", "master": "a"}]) == []
 
 
-def test_members_that_changed_meanwhile_are_those_of_the_listing_of_after():
+def test_changed_members_are_those_of_the_later_listing():
     before = Before({"version": "3.10"}, [], [], [{"queue": "q", "leader": "a", "members": ["a", "b", "c"]}], [])
     later = Exports({"queues": [{"queue": "q", "leader": "a", "members": ["a", "d", "e"]}]}, False)
     steps = [TimedStep(us(5), verbs.AddMember("q", "d"), ()), TimedStep(us(6), verbs.ForgetClusterNode("b", "a"), ())]
@@ -60,7 +60,7 @@ def test_members_that_changed_meanwhile_are_those_of_the_listing_of_after():
     assert not later_steps(later, before, anew, us(60))
 
 
-def test_a_policy_that_the_release_refuses_was_not_set():
+def test_invalid_policy_was_not_set():
     before = Before({}, [], [], [], [Doubt(kind="policy_refused", name="all")])
     later = Exports({"queues": [], "policies": [ALL], "operator_policies": []}, True)
     assert not later_steps(later, before, (), us(60))

@@ -1,4 +1,4 @@
-"""Losses that are certain, and those that are possible."""
+"""Certain and possible losses."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ steps:
 """
 
 
-def test_what_one_side_alone_has_of_several_masters_is_in_danger_as_long_as_they_are_apart():
+def test_messages_of_one_side_are_at_risk_during_a_partition():
     story = retold(PARTED)
     found = {one.queue: [loss for loss in one.possible if not loss.only]
              for one in losses(story, outcome(Run.of(story.scenario)), CONNECTED, [], True)}  # fmt: skip
@@ -59,13 +59,13 @@ def test_what_one_side_alone_has_of_several_masters_is_in_danger_as_long_as_they
     assert us(19) <= danger.from_us <= us(20.1) and danger.until_us == danger.at_us == us(60)
 
 
-def test_what_nobody_could_have_taken_is_certainly_lost():
+def test_loss_is_certain_if_no_client_could_consume():
     one = told()
     assert [(loss.count, loss.cause) for loss in one.certain] == [(7, "unsynchronised_promotion")]
     assert (one.certainly_lost, one.possible, one.kept) == (7, (), 0)
 
 
-def test_with_clients_it_is_possible_and_so_is_whatever_they_published():
+def test_loss_is_possible_if_clients_were_connected():
     one = told(CONNECTED)
     assert not one.certain
     listed = [loss for loss in one.possible if loss.listed]
@@ -75,26 +75,26 @@ def test_with_clients_it_is_possible_and_so_is_whatever_they_published():
     assert published[0].at_us == pytest.approx(us(40), abs=1000)
 
 
-def test_a_client_that_had_gone_before_the_listing_was_made_has_taken_nothing():
+def test_client_that_left_before_the_listing_consumed_nothing():
     gone = [*CONNECTED, Change(BEGINS_US - 3, "a", 0)]
     assert not told(gone).certain
     assert told(gone, listed_us=BEGINS_US - 2).certainly_lost == 7
 
 
 @pytest.mark.parametrize("doubts", [(Doubt(kind="no_listing"),), (Doubt(kind="listed_after"),)])
-def test_without_a_listing_of_before_nothing_is_certain(doubts):
+def test_no_loss_is_certain_without_a_listing_from_before(doubts):
     one = told(doubts=doubts)
     assert not one.certain
     assert {loss.cause for loss in one.possible} >= {"unsynchronised_promotion"}
     assert one.kept is None
 
 
-def test_logs_without_connections_tell_of_no_client():
+def test_logs_without_connections_have_no_clients():
     assert not told(logged=False).certain
 
 
-def test_what_was_published_once_it_was_safe_is_in_no_danger():
-    """b, which boots until 25 s, has whatever is published after that."""
+def test_messages_published_when_replicated_are_not_at_risk():
+    """b boots until 25 s and has all messages published later."""
     one = told(CONNECTED)
     spans = [(loss.from_us, loss.until_us) for loss in one.possible if not loss.listed and not loss.only]
     assert spans and all(us(20) < until_us <= us(26) for _, until_us in spans)

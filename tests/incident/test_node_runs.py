@@ -1,4 +1,4 @@
-"""The lives of brokers, of real clusters and of made up ones."""
+"""Node runs, from boot to end, of real and synthetic logs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def found(story) -> list[NodeRun]:
 
 
 @pytest.mark.parametrize("story", each_third(story for story in STORIES if story not in DRAWN), ids=title)
-def test_lives_end_as_the_driver_ended_them(story):
+def test_runs_end_as_the_driver_ended_them(story):
     """Whatever was stopped or killed is told as that, at its step, and nothing else ended from the first step on, but
     what a partition makes pause and a new member's own restart. In stories drawn at random the driver has nodes boot
     besides, to reset them; there what is found is measured (`measured_stories`)."""
@@ -110,6 +110,6 @@ def told(*said: tuple[float, str, str, str | None]) -> list[Event]:
          [("a", 3, None, None, 6), ("b", 5, None, None, 6)]),
     ],
 )  # fmt: skip
-def test_how_lives_end(events, expected):
+def test_how_runs_end(events, expected):
     assert [(life.node, life.from_us // SECOND_US, life.until_us and life.until_us // SECOND_US, life.ended_by,
              life.seen_us // SECOND_US) for life in node_runs(events, {})] == expected  # fmt: skip

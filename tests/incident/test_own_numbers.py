@@ -1,4 +1,4 @@
-"""Rates from logs as numbers for a study, each with its source, and draws of them."""
+"""Failure rates from logs as numbers for a study, with sources and draws."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def study():
     })  # fmt: skip
 
 
-def test_all_that_was_put_in_lies_over_a_study(numbers, study):
+def test_measured_numbers_apply_to_a_study(numbers, study):
     ours = laid_over(study, numbers).environments["ours"]
     assert left_out(study, numbers) == []
     told = {
@@ -53,7 +53,7 @@ def test_all_that_was_put_in_lies_over_a_study(numbers, study):
     assert ours.node_failures.repair.distribution == "lognormal"
 
 
-def test_each_draw_is_another_environment_around_the_numbers(numbers, study):
+def test_each_draw_is_an_environment_around_the_numbers(numbers, study):
     assert len(numbers.draws) == DRAWS
     means = sorted(draw["node_failures"]["every"]["mean_s"] for draw in numbers.draws)
     assert means[0] < numbers.environment["node_failures"]["every"]["mean_s"] < means[-1] < 2 * means[0]
@@ -61,17 +61,17 @@ def test_each_draw_is_another_environment_around_the_numbers(numbers, study):
     assert all(draw["rack_failures"]["controlled_share"] == 0 for draw in numbers.draws), "never seen, so never drawn"
 
 
-def test_the_file_reads_back_as_the_same(numbers):
+def test_file_round_trips(numbers):
     assert read_file(dump(numbers), None, read_numbers) == numbers
     assert own_numbers(rates(known_spans()), "made up") == numbers
 
 
-def test_every_number_says_what_it_was_measured_on(numbers):
+def test_every_number_names_its_measurement(numbers):
     source = numbers.sources["environment.node_failures.every"]
     assert source.startswith("measured: 241 failures of nodes alone in 40 node-years of logs, mean 60.5 days, 95 % ")
 
 
-def test_of_what_never_ended_no_rate_is_told():
+def test_no_rate_without_an_observed_end():
     only = Span(cluster="c", kind=ALONE, node="a", from_us=0, length_s=5.0, ended=False, fresh=True, nodes=1)
     assert own_numbers(rates([only]), "quiet") == Numbers(numbers="quiet")
 
@@ -81,8 +81,8 @@ def test_figures_have_three_digits(value, said):
     assert figure(value) == said
 
 
-def test_a_draw_of_few_failures_is_no_longer_than_a_study_takes():
-    """One failure in decades of several nodes: the likelihood has a long tail."""
+def test_draw_from_few_failures_is_bounded():
+    """One failure in decades of several nodes gives a likelihood with a long tail."""
     ran = [Span(cluster="c", kind=ALONE, node=node, from_us=0, length_s=6e8, ended=node == "a", fresh=True,
                 how="killed", disk_lost=False, together=1, nodes=3) for node in "abc"]  # fmt: skip
     longest = max(draw["node_failures"]["every"]["mean_s"] for draw in own_numbers(rates(ran), "rare").draws)

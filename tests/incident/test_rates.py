@@ -1,4 +1,4 @@
-"""Rates that were put in come back within their intervals, and so do shares and what nodes have in common."""
+"""Estimated rates, shares and common failures cover the values of synthetic logs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRUTHS = {
 
 @pytest.fixture(scope="module")
 def come_back() -> dict[str, list[tuple[int, float, float]]]:
-    """(seed, from, to) of the intervals of each kind."""
+    """Return (seed, from, to) of the intervals of each kind."""
     found: dict[str, list[tuple[int, float, float]]] = {kind: [] for kind in TRUTHS}
     for seed in SEEDS:
         told = rates(known_spans(seed=seed))
@@ -33,14 +33,14 @@ def come_back() -> dict[str, list[tuple[int, float, float]]]:
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", TRUTHS)
-def test_rates_that_were_put_in_come_back_within_their_intervals(kind, come_back):
-    """Of three intervals of 95 % two miss in one of a hundred and forty such tests; these seeds are always the same."""
+def test_intervals_cover_the_true_rates(kind, come_back):
+    """Two of three 95 % intervals miss in 1 of 140 such tests. The seeds are fixed."""
     missed = [seed for seed, low, high in come_back[kind] if not low <= TRUTHS[kind] <= high]
     assert len(missed) <= 1, f"{kind}: {TRUTHS[kind]:g} is in none of the intervals of the seeds {missed}"
     assert all(high < 5 * low for _, low, high in come_back[kind])
 
 
-def test_failures_in_bursts_are_seen_to_be_so():
+def test_bursts_of_failures_are_recognised():
     told = rates(known_spans(BURSTS))
     best = told.fits[FAILURES].best
     assert best.distribution == "weibull"
@@ -50,12 +50,12 @@ def test_failures_in_bursts_are_seen_to_be_so():
     assert low <= BURSTS.node_failures.every.mean_s <= high
 
 
-def test_repairs_have_the_distribution_that_was_put_in():
+def test_repairs_have_the_true_distribution():
     best = rates(known_spans()).fits["repair"].best
     assert best.distribution == "lognormal" and best.shape == pytest.approx(1.0, rel=0.15)
 
 
-def test_shares_come_back_within_their_intervals():
+def test_intervals_cover_the_true_shares():
     shares = rates(known_spans()).shares
     alone = shares[FAILURES]
     for some, of, true in ((alone.stopped, alone.known, 0.2), (alone.power_off, alone.known, 0.2),
@@ -65,7 +65,7 @@ def test_shares_come_back_within_their_intervals():
     assert shares[TOGETHER].power_off == shares[TOGETHER].known
 
 
-def test_racks_are_told_by_who_goes_together():
+def test_racks_are_inferred_from_common_failures():
     told = rates(known_spans())
     assert (told.clusters, told.nodes, told.groups, told.racks) == (10, 4, 2, 2)
     together, of = told.company
@@ -73,7 +73,7 @@ def test_racks_are_told_by_who_goes_together():
     assert told.watched_s == pytest.approx(40 * 365 * DAY, rel=0.01)
 
 
-def test_nothing_that_ended_is_no_fit_and_no_rack():
+def test_no_observed_end_gives_no_fit_and_no_rack():
     only = Span(cluster="c", kind=FAILURES, node="a", from_us=0, length_s=5.0, ended=False, fresh=True, nodes=1)
     told = rates([only])
     assert told.fits == {FAILURES: None} and (told.groups, told.racks, told.company) == (1, 0, (0, 0))

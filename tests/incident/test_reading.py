@@ -1,4 +1,4 @@
-"""Whole logs of real clusters: what the driver did is found, however the files come, and no client is named."""
+"""Reading whole logs of real clusters: the driver's steps are found in any file layout, and no client is named."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ QUORUM = {"x-queue-type": "quorum"}
 
 @cache
 def whole(story: Path) -> Reading:
-    """What all logs of a story tell, with its clients."""
+    """Return the reading of all logs of a story, with clients."""
     return read_logs([story], clients=True)
 
 
 def writer(log: Path, story: Path) -> str:
-    """The node that wrote a log, as Erlang names it."""
+    """Return the Erlang name of the node that wrote a log."""
     name = re.split(r"[.-]", log.name)[0]
     return next(erlang for erlang, called in story_of(story)["names"].items() if called == name)
 
@@ -89,7 +89,7 @@ def done(step: Step, down: set[str]) -> Iterator[tuple[str, str | None, str | No
 
 
 def about(event: Event, names: dict[str, str]) -> str | None:
-    """The node, policy or queue of which an event tells, as the scenario calls it."""
+    """Return the node, policy or queue of an event as the scenario names it."""
     if event.kind in ("policy_set", "leader_elected"):
         return event.name if event.kind == "policy_set" else event.queue
     return names.get(event.peer or "")
@@ -201,15 +201,15 @@ def check_secrets(story: Path, folder: Path) -> None:
     )
 
 
-def test_the_line_that_is_told_has_the_message():
+def test_reported_line_contains_the_message():
     for event in whole(ONE).events:
         if event.kind in ("node_up", "node_down", "rabbit_up", "rabbit_down"):
             line = text(Path(event.file)).splitlines()[event.line - 1]
             assert event.peer in line and (" up" in line or " down" in line)
 
 
-def test_reasons_name_nobody(tmp_path):
-    """What a client was refused for has its name in it."""
+def test_reasons_contain_no_client_names(tmp_path):
+    """The reason of a refused client contains its name."""
     file = tmp_path / "rabbit@a.log"
     head = "2026-11-27 08:55:31.694 [error] <0.1.0>"
     file.write_text(f"{head} Error on AMQP connection <0.1.0> (192.0.2.7:1 -> 192.0.2.1:5672, state: starting):\n"
@@ -222,7 +222,7 @@ def test_reasons_name_nobody(tmp_path):
 
 
 def pieces(log: str, count: int, chance: random.Random) -> list[str]:
-    """A text in pieces that begin with a message, as when a log is rotated."""
+    """Split a log at messages, as log rotation does."""
     lines = log.splitlines(keepends=True)
     begins = [place for place in range(1, len(lines))
               if lines[place][:1].isdigit() and lines[place][:26] != lines[place - 1][:26]]  # fmt: skip
@@ -232,7 +232,7 @@ def pieces(log: str, count: int, chance: random.Random) -> list[str]:
 
 @IN_A_FOLDER
 @given(seed=st.integers(0, 2**32), story=st.sampled_from(STORIES))
-def test_rotated_and_compressed_files_tell_the_same(tmp_path_factory, seed, story):
+def test_rotated_and_compressed_files_give_the_same_events(tmp_path_factory, seed, story):
     chance, folder = random.Random(seed), tmp_path_factory.mktemp("rotated")
     names = story_of(story)["names"]
     files = []
@@ -247,7 +247,7 @@ def test_rotated_and_compressed_files_tell_the_same(tmp_path_factory, seed, stor
 
 @IN_A_FOLDER
 @given(seed=st.integers(0, 2**32), story=st.sampled_from(STORIES))
-def test_nodes_mixed_in_one_file_are_told_apart(tmp_path_factory, seed, story):
+def test_nodes_mixed_in_one_file_are_separated(tmp_path_factory, seed, story):
     chance, file = random.Random(seed), tmp_path_factory.mktemp("mixed") / "compose.log"
     names, queues = story_of(story)["names"], {}
     for log in logs(story):
@@ -262,7 +262,7 @@ def test_nodes_mixed_in_one_file_are_told_apart(tmp_path_factory, seed, story):
 
 @IN_A_FOLDER
 @given(data=st.data(), story=st.sampled_from(STORIES))
-def test_a_file_cut_anywhere_tells_of_no_more(tmp_path_factory, data, story):
+def test_truncated_file_gives_no_additional_events(tmp_path_factory, data, story):
     folder = tmp_path_factory.mktemp("cut")
     entire_log = text(data.draw(st.sampled_from(logs(story)))).encode()
     begin = data.draw(st.integers(0, len(entire_log)))
@@ -285,13 +285,13 @@ def test_a_file_cut_anywhere_tells_of_no_more(tmp_path_factory, data, story):
                      b'{"msg": "node rabbit@b up", "level": "info", "time": -1e300}',
                      b"Feb 30 25:61:00 host rabbit[1]: node rabbit@b up", b"\x1f\x8b garbage"]),
 ), max_size=20), st.sampled_from([b"", b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\x00", gzip.compress(b"x")[:-3]]))  # fmt: skip
-def test_garbage_is_told_and_raises_nothing(tmp_path_factory, lines, begins):
+def test_garbage_is_counted_and_does_not_raise(tmp_path_factory, lines, begins):
     file = tmp_path_factory.mktemp("garbage") / "rabbit.log"
     file.write_bytes(begins + b"\n".join(lines))
     read_logs([file])
 
 
-def test_a_compressed_file_that_breaks_off_gives_what_there_is(tmp_path):
+def test_truncated_compressed_file_is_read_to_its_end(tmp_path):
     packed = logs(ONE)[0].read_bytes()
     (tmp_path / "a.log.gz").write_bytes(packed[: len(packed) * 3 // 4])
     found = read_file(tmp_path / "a.log.gz")
@@ -300,38 +300,38 @@ def test_a_compressed_file_that_breaks_off_gives_what_there_is(tmp_path):
 
 @pytest.mark.parametrize(("name", "node"), [("a-crash.log", "rabbit@a"), ("a_upgrade.log", "rabbit@a"),
                                             ("c-crash.log", "c-crash")])  # fmt: skip
-def test_a_file_that_nothing_names_is_of_the_node_whose_log_is_beside_it(tmp_path, name, node):
+def test_unnamed_file_belongs_to_the_node_of_the_log_beside_it(tmp_path, name, node):
     for one in ("a", "b"):
         (tmp_path / f"{one}.log").write_text(f"{HEAD}  node           : rabbit@{one}\n{NEXT} node rabbit@c up\n")
     (tmp_path / name).write_text(f"{HEAD} node rabbit@d up\n")
     assert [event.node for event in read_logs([tmp_path]).events if event.peer == "rabbit@d"] == [node]
 
 
-def test_a_file_that_nothing_names_is_of_the_node_whose_folder_it_is_in(tmp_path):
+def test_unnamed_file_belongs_to_the_node_of_its_folder(tmp_path):
     (tmp_path / "rabbit.log").write_text(f"{HEAD}  node           : rabbit@a\n{NEXT} node rabbit@c up\n")
     (tmp_path / "crash.log").write_text(f"{HEAD} node rabbit@d up\n")
     assert {event.node for event in read_logs([tmp_path]).events} == {"rabbit@a"}
 
 
-def test_what_is_told_twice_is_one_event():
+def test_event_logged_twice_counts_once():
     twice = read_logs([*logs(ONE), ONE])
     assert twice.repeated == 0  # a file that is given twice is one
     assert len(twice.events) == len(whole(ONE).events)
 
 
-def test_a_copy_of_a_file_adds_nothing(tmp_path):
+def test_copy_of_a_file_adds_no_events(tmp_path):
     for file in logs(ONE):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     doubled = read_logs([ONE, tmp_path])
     assert len(doubled.events) == len(whole(ONE).events) == doubled.repeated
 
 
-def test_a_path_that_is_not_there_is_an_error(tmp_path):
+def test_missing_path_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_logs([tmp_path / "rabbit.log"])
 
 
-def test_templates_beyond_number_are_counted_together(tmp_path, monkeypatch):
+def test_too_many_templates_are_counted_together(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "MOST_TEMPLATES", 2)
     file = tmp_path / "rabbit.log"
     file.write_text("".join(f"2026-11-27 08:55:31.694 [info] <0.1.0> the {'queue ' * n}\n" for n in range(9)))
@@ -339,8 +339,8 @@ def test_templates_beyond_number_are_counted_together(tmp_path, monkeypatch):
     assert len(read_file(file).unknown) == 3
 
 
-def test_a_log_from_the_newest_line_on_tells_the_same(tmp_path):
-    """As services that keep logs show it, line by line."""
+def test_log_in_reverse_order_gives_the_same_events(tmp_path):
+    """Log services show lines in this order."""
     for log in logs(ONE):
         lines = text(log).splitlines()
         (tmp_path / f"{log.name}.log").write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Every rule knows what it is for, and no more."""
+"""Rules for log messages recognise their messages and no others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hawb.rules.profiles import PROFILES
 
 @cache
 def of_the_kept_logs() -> tuple[str, ...]:
-    """Every message of the kept logs, each once."""
+    """Return each distinct message of the stored logs."""
     files = [file for story in STORIES for file in logs(story)]
     return tuple({entry.text.lstrip(): 1 for file in files for entry in Reader().entries(text(file).splitlines())})
 
@@ -31,14 +31,14 @@ def test_each_message_is_recognised_with_its_kind_and_fields(subtests: pytest.Su
             assert (rule.kind, found) == (kind, told)
 
 
-def test_every_rule_is_found_by_a_message():
+def test_every_rule_matches_a_message():
     found = {rule for message in (*of_the_kept_logs(), *(one for one, *_ in MESSAGES))
              if (known := RECOGNISER.find(message)) for rule in [known[0].says]}  # fmt: skip
     assert [rule.says for rule in RULES if rule.says not in found] == []
 
 
-def test_what_is_tried_first_does_not_change_what_is_found():
-    """The first word and the text that a rule must hold only rule out what would not match."""
+def test_prefilters_do_not_change_the_result():
+    """Checks of the first word and a literal text only exclude what would not match."""
 
     class Slow(Recogniser):
         def find(self, message: str) -> tuple[Rule, dict] | None:
@@ -55,8 +55,8 @@ def test_what_is_tried_first_does_not_change_what_is_found():
         assert (quick and quick[0]) == (thorough and thorough[0]), message
 
 
-def test_a_line_without_an_end_takes_no_time():
-    """Names are chosen by clients: one that holds what rules look for, again and again, is looked at no further."""
+def test_very_long_line_is_matched_quickly():
+    """Clients choose names, so a name may repeat the texts that rules search for."""
     name = ", vhost: ', user: ', duration: '): " * 30_000
     assert RECOGNISER.find(f"Mirrored queue '{name}") is None
     _, found = RECOGNISER.find(f"closing AMQP connection <0.1.0> ({name}")

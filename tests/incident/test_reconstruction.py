@@ -24,7 +24,7 @@ LOGS = DATA / "logs"
 
 
 @pytest.mark.parametrize("story", each_third(STORIES), ids=title)
-def test_a_story_is_reconstructed_from_its_logs(story: Path, subtests: pytest.Subtests):
+def test_story_is_reconstructed_from_its_logs(story: Path, subtests: pytest.Subtests):
     with subtests.test(msg="every event that is found took place"):
         assert not measured(story).unconfirmed
     with subtests.test(msg="a queue that ends differently is reported as not sure"):
@@ -49,7 +49,7 @@ def test_a_story_is_reconstructed_from_its_logs(story: Path, subtests: pytest.Su
 
 
 @pytest.mark.full
-def test_nearly_everything_is_found_that_was():
+def test_nearly_all_events_are_found():
     of_each = [measured(story) for story in STORIES]
     missing = [fact for one in of_each for fact in one.missing]
     assert len(missing) <= 0.01 * sum(one.found + len(one.missing) for one in of_each), missing
@@ -73,14 +73,14 @@ def steps_of(name: str) -> list[tuple[str, tuple[str, ...]]]:
             if isinstance(step.verb, Stop | Kill | Start)]  # fmt: skip
 
 
-def test_steps_are_what_was_done_to_nodes():
+def test_steps_are_the_faults_and_operations_of_nodes():
     a, b, c = (f"n{n}@10.77.0.{n}" for n in (1, 2, 3))
     assert steps_of("3.10/unsynchronised-mirror-promoted") == [
         ("stop", (b,)), ("start", (b,)), ("stop", (c,)), ("kill", (a,)),
     ]  # fmt: skip
 
 
-def test_a_story_without_exports_begins_with_what_the_logs_show():
+def test_story_without_exports_begins_with_the_logs():
     retold = understood(LOGS / "3.10" / "promotion-table-stop").reconstructed
     assert retold is not None
     stood = {entry.queue: entry for entry in retold.scenario.queues}
@@ -91,21 +91,21 @@ def test_a_story_without_exports_begins_with_what_the_logs_show():
     assert {"no_listing", "no_definitions"} <= {doubt.kind for doubt in retold.doubts}
 
 
-def test_a_synchronisation_that_was_asked_for_is_a_step():
+def test_requested_synchronisation_is_a_step():
     retold = understood(LOGS / "3.10" / "sync-cancelled").reconstructed
     assert retold is not None
     assert isinstance(retold.scenario.steps[0].verb, SyncQueue)
     assert retold.scenario.queues[0].messages == 30010
 
 
-def test_nodes_that_are_killed_at_once_go_in_one_step():
+def test_nodes_killed_together_are_one_step():
     sources = [happening(at_s, "node_killed", node) for at_s, node in ((1, "a"), (1.05, "b"), (9, "c"))]
     told = together([TimedStep(one.at_us, Kill((one.node,)), (one,)) for one in sources])
     assert [step.verb for step in told] == [Kill(("a", "b")), Kill(("c",))]
     assert told[0].source == tuple(sources[:2])
 
 
-def test_a_story_goes_on_where_no_node_still_boots_as_the_logs_end():
+def test_story_ends_as_the_logs_unless_a_node_still_boots():
     """A boot that was under way then would be over in the story, and its mirrors be back."""
     for name, goes_on in (("wide-kills-3-10", True), ("wide-partition-pause-if-all-down-autoheal", False)):
         retold = understood(LOGS / "3.10" / name).reconstructed

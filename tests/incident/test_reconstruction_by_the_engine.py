@@ -1,4 +1,4 @@
-"""Stories that the engine has played, retold from what nodes would have logged of them."""
+"""Stories played by the engine and reconstructed from the log lines that nodes would have written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNSEEN = {"exclusive-queues-on-another-node", "forgotten-offline-and-the-oldest-
 """What no log tells of: exclusive queues, what is done to a node that does not run, and queues declared anew."""
 
 
-def retold(file: Path) -> tuple[dict, Incident]:
+def reconstructed(file: Path) -> tuple[dict, Incident]:
     scenario = load(file)
     told = outcome(Run.of(scenario))
     return told, of_reading(reading(scenario, told), exports(scenario), after=False)
@@ -31,8 +31,8 @@ def retold(file: Path) -> tuple[dict, Incident]:
 @pytest.mark.parametrize(
     "file", each_third(file for file in FILES if file.stem not in UNSEEN), ids=lambda file: file.stem
 )
-def test_a_story_ends_as_it_did_or_says_that_it_is_not_sure(file: Path, subtests: pytest.Subtests):
-    told, incident = retold(file)
+def test_reconstructed_story_ends_alike_or_is_marked_unsure(file: Path, subtests: pytest.Subtests):
+    told, incident = reconstructed(file)
     if incident.reconstructed is None:
         assert incident.no_scenario
         return

@@ -1,4 +1,4 @@
-"""Logs as a source for Spark: the same events as here and now, a file a partition."""
+"""Logs as a data source for Spark: the same events as the parser, one partition per file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hawb.incident.sources import Logs
 STORY = STORIES[0]
 
 
-def test_a_row_has_what_the_event_has():
+def test_row_has_the_fields_of_the_event():
     event = Event(at_us=1_795_769_731_694_468, node="a", kind="replicas_down", nodes=("b", "c"), line=3)
     (row,) = rows([event]).to_pylist()
     assert row.pop(AT).astimezone(UTC).isoformat() == "2026-11-27T08:55:31.694468+00:00"
@@ -37,7 +37,7 @@ def test_an_unknown_option_is_refused(option, given):
         Logs({"path": "x", option: given})
 
 
-def test_a_file_that_breaks_off_ends_it_only_if_told_so(tmp_path):
+def test_truncated_file_fails_only_in_failfast_mode(tmp_path):
     file = tmp_path / "a.log.gz"
     file.write_bytes(logs(STORY)[0].read_bytes()[:-2000])
     lenient, strict = (Logs({"path": str(file), "mode": mode}).reader(LOG_EVENTS.schema)
@@ -67,7 +67,7 @@ def test_spark_refuses_a_path_that_is_not_there(spark: SparkSession, tmp_path):
 
 
 @pytest.mark.spark
-def test_what_the_page_of_log_events_asks_of_spark_is_answered(spark: SparkSession, capsys):
+def test_spark_examples_of_the_page_of_log_events_run(spark: SparkSession, capsys):
     block = (DATA / "log-events.md").read_text("utf-8").partition("```python\n")[2].partition("```")[0]
     exec(block.replace("logs/", str(DATA / "logs" / "3.10" / "partition-autoheal")), {"spark": spark})
     assert "|n1@10.77.0.1|" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""How long things lasted by a cluster's logs: what counts as a failure, what as common, and what nobody saw end."""
+"""Spans from logs: uptimes, repairs, common failures and censored spans."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MINUTE = 60
 
 
 def told(*said: tuple) -> list[Span]:
-    """The spans of events (seconds, node, kind, peer, reason or count)."""
+    """Return the spans of events (seconds, node, kind, peer, reason or count)."""
     events = []
     for at_s, node, kind, *more in said:
         peer, what = (*more, None, None)[:2]
@@ -41,7 +41,7 @@ def gone(at_s: float, peer: str, seers: str, why: str = "connection_closed") -> 
     return tuple((at_s, seer, "node_down", peer, why) for seer in seers)
 
 
-def test_a_kill_ends_the_time_that_was_under_way_and_begins_a_repair():
+def test_kill_ends_an_uptime_and_starts_a_repair():
     found = told(*UP, *gone(100, "b", "ac"), (400, "b", "node_starting"), (405, "b", "node_started"), *END)
     assert of(found, "time_to_failure") == [
         ("a", 10_000, False, False), ("b", 100, True, False), ("b", 9600, False, True), ("c", 10_000, False, False)
@@ -56,19 +56,19 @@ def test_a_log_that_begins_with_a_boot_is_fresh():
     assert not of(found, "time_to_common_failure")
 
 
-def test_who_is_still_away_was_away_for_at_least_so_long():
+def test_ongoing_repair_is_censored():
     assert of(told(*UP, *gone(100, "b", "ac"), *END), "repair") == [("b", 9900, False, True)]
     removed = told(*UP, *gone(100, "b", "ac"), (600, "a", "member_forgotten", "b"), *END)
     assert of(removed, "repair") == [("b", 500, False, True)]
 
 
-def test_a_boot_that_fails_is_a_part_of_the_repair():
+def test_failed_boot_is_part_of_the_repair():
     found = told(*UP, *gone(100, "b", "ac"), (200, "b", "node_starting"), (260, "b", "boot_failed"),
                  (400, "b", "node_starting"), (405, "b", "node_started"), *END)  # fmt: skip
     assert of(found, "repair") == [("b", 300, True, True)]
 
 
-def test_losses_of_power_and_disks_are_told_apart_from_kills():
+def test_power_and_disk_losses_are_distinguished_from_kills():
     found = told(*UP, *gone(100, "b", "ac", "net_tick_timeout"), (400, "b", "node_starting"), (401, "b", "disk_empty"),
                  (405, "b", "node_started"), *END)  # fmt: skip
     [failed] = [span for span in found if span.kind == "time_to_failure" and span.ended]
@@ -81,7 +81,7 @@ def test_a_pause_is_no_failure():
     assert not of(found, "repair") and not [span for span in found if span.kind == "time_to_failure" and span.ended]
 
 
-def test_a_node_that_is_stopped_while_it_pauses_is_away_from_then_on():
+def test_node_stopped_while_paused_is_down_from_then_on():
     found = told(*UP, (100, "a", "node_down", "b"), (100, "b", "node_down", "a"), (100.2, "a", "pause_begun"),
                  (100.3, "a", "node_stopping"), (160, "a", "node_halting"), (300, "a", "node_starting"),
                  *END)  # fmt: skip
@@ -89,7 +89,7 @@ def test_a_node_that_is_stopped_while_it_pauses_is_away_from_then_on():
 
 
 @pytest.mark.parametrize(("later_s", "common"), [(0, True), (59, True), (61, False)])
-def test_who_goes_within_a_minute_goes_for_one_reason(later_s, common):
+def test_nodes_going_down_within_a_minute_share_a_cause(later_s, common):
     found = told(*UP, *gone(100, "b", "a"), *gone(100 + later_s, "c", "a"), (400, "b", "node_starting"),
                  (700, "c", "node_starting"), *END)  # fmt: skip
     assert of(found, "common_repair") == ([(None, 600, True, True)] if common else [])
@@ -97,14 +97,14 @@ def test_who_goes_within_a_minute_goes_for_one_reason(later_s, common):
     assert len(of(found, "repair")) == (0 if common else 2)
 
 
-def test_a_cluster_that_nobody_saw_go_went_together_with_its_last_line():
+def test_cluster_without_observers_went_down_at_its_last_line():
     found = told((0, "a", "vhost_added"), (0, "b", "vhost_added"), (50, "a", "vhost_added"), (900, "b", "vhost_added"),
                  (1500, "a", "node_starting"), (1510, "b", "node_starting"), *END)  # fmt: skip
     assert of(found, "common_repair") == [(None, 610, True, True)] and not of(found, "repair")
 
 
 def rolled(first_s: float, *nodes: str) -> tuple:
-    """Nodes that are restarted one after the other."""
+    """Return events of nodes restarted one after the other."""
     return tuple(
         step for place, node in enumerate(nodes) for step in (
             (first_s + place * 100, node, "node_stopping"), (first_s + place * 100 + 40, node, "node_starting"),
@@ -112,20 +112,20 @@ def rolled(first_s: float, *nodes: str) -> tuple:
     )  # fmt: skip
 
 
-def test_a_rolling_restart_is_no_failure_and_interrupts_none():
+def test_rolling_restart_is_no_failure():
     found = told(*UP, *rolled(1000, "a", "b", "c"), *gone(5000, "b", "ac"), (5600, "b", "node_starting"), *END)
     assert of(found, "restart") == [("a", 40, True, True), ("b", 40, True, True), ("c", 40, True, True)]
     assert of(found, "time_to_rolling_restart") == [(None, 1000, True, False), (None, 9000, False, True)]
     assert ("b", 5000, True, False) in of(found, "time_to_failure") and len(of(found, "repair")) == 1
 
 
-def test_one_node_that_is_asked_to_stop_has_failed_in_a_controlled_way():
+def test_single_stop_is_a_controlled_failure():
     found = told(*UP, *rolled(1000, "a"), *END)
     assert of(found, "repair") == [("a", 40, True, True)] and not of(found, "restart")
     assert [span.how for span in found if span.kind == "time_to_failure" and span.ended] == ["stopped"]
 
 
-def test_a_partition_lasts_while_both_run():
+def test_partition_lasts_while_both_nodes_run():
     cut = (*gone(100, "b", "ac"), (100, "b", "node_down", "a"), (100, "b", "node_down", "c"))
     healed = ((700, "a", "rabbit_up", "b"), (700, "b", "rabbit_up", "a"), (700, "c", "rabbit_up", "b"),
               (700, "b", "rabbit_up", "c"))  # fmt: skip
@@ -134,7 +134,7 @@ def test_a_partition_lasts_while_both_run():
     assert of(found, "time_to_partition") == [(None, 100, True, False), (None, 9300, False, True)]
 
 
-def test_a_synchronisation_that_was_stopped_took_longer():
+def test_stopped_synchronisation_is_censored():
     found = told(*UP, (10, "a", "sync_begun", None, 5000), (12, "a", "sync_done"), (20, "b", "sync_begun", None, 900),
                  (25, "b", "sync_stopped"), (30, "a", "sync_begun", None, 0), (31, "a", "sync_done"), *END)  # fmt: skip
     assert [(span.length_s, span.ended, span.messages) for span in found if span.kind == "synchronisation"] == [
@@ -142,18 +142,18 @@ def test_a_synchronisation_that_was_stopped_took_longer():
     ]  # fmt: skip
 
 
-def test_without_an_event_there_is_no_span():
+def test_no_events_give_no_spans():
     assert told() == []
 
 
-def test_every_kind_comes_of_made_up_logs_and_every_column_has_a_meaning():
+def test_every_kind_occurs_and_every_column_is_documented():
     found = known_spans()
     assert {span.kind for span in found} == {*KINDS} and all(columns().values())
     assert {span.cluster for span in found} == {f"cluster-{number:04}" for number in range(10)}
 
 
-def test_what_was_put_in_is_counted_one_by_one():
-    """Each failure of the histories is there, of its kind, and nothing else."""
+def test_every_synthetic_failure_is_counted():
+    """Each failure of the histories is found with its kind, and nothing else."""
     base_us, put_in = 400 * DAY * 10**6, Counter()
     for number in range(10):
         rows = histories.history(KNOWN, 4, 0, number, base_us + 365 * DAY * 10**6)
@@ -167,7 +167,7 @@ def test_what_was_put_in_is_counted_one_by_one():
     assert sum(1 for span in known_spans() if span.kind == "partition") == put_in["cut", 1]
 
 
-def test_real_logs_tell_of_the_kill_that_they_are_of():
+def test_real_logs_show_their_kill():
     story = data_folder_for("data") / "logs" / "4.3" / "quorum-leader-killed"
     found = spans("real", read_logs([Path(story)]))
     assert [span.how for span in found if span.kind == "time_to_failure" and span.ended] == ["killed"]

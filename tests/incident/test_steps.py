@@ -1,4 +1,4 @@
-"""What happened as the steps of a scenario."""
+"""Reconstruction of scenario steps from cluster events."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def told(found, lives=(), later=None, healed=False, **imported) -> list[tuple[fl
             for step in STEPS[one.kind](tell, one)]  # fmt: skip
 
 
-def test_a_node_that_fell_silent_lost_its_power_net_ticktime_before():
+def test_silent_node_lost_power_net_ticktime_before_detection():
     found = [replace(happening(80, "node_killed", "a"), reason="net_tick_timeout")]
     assert told(found, [life("a", 0, 80, "killed", 3)]) == [(20.0, verbs.PowerOff(("a",)))]
     assert told(found, [life("a", 0, 80, "killed", 33)]) == [(33.0, verbs.PowerOff(("a",)))]
 
 
 @pytest.mark.parametrize(("net_ticktime", "broke_s"), [(None, 50), (20, 60)])
-def test_links_broke_no_earlier_than_their_ends_told_of_each_other(net_ticktime, broke_s):
-    """Unless a file tells how long a link is silent before it is missed."""
+def test_links_broke_after_the_last_contact_of_their_ends(net_ticktime, broke_s):
+    """A file may give net_ticktime."""
     touched = replace(happening(50, "mirror_added", "b", "q"), events=(event(50, "a", "mirror_added", peer="b"),))
     elsewhere = replace(happening(70, "mirror_added", "c", "q"), events=(event(70, "a", "mirror_added", peer="c"),))
     apart = replace(happening(80, "partition_begun", None), reason="net_tick_timeout", nodes=("a", "b"),
@@ -43,7 +43,7 @@ def test_links_broke_no_earlier_than_their_ends_told_of_each_other(net_ticktime,
     assert told([touched, elsewhere, apart], cluster=cluster) == [(broke_s, verbs.Partition((("a",), ("b",))))]
 
 
-def test_a_boot_is_put_so_that_it_ends_when_it_did():
+def test_boot_step_is_timed_by_its_end():
     """The quickest boot took two seconds, this one five."""
     quick = replace(happening(-50, "node_started", "b"), until_us=us(-48))
     slow = replace(happening(40, "node_started", "a"), until_us=us(45))
@@ -51,13 +51,13 @@ def test_a_boot_is_put_so_that_it_ends_when_it_did():
 
 
 @pytest.mark.parametrize("ended_by", ["paused", None])
-def test_a_node_that_comes_back_by_itself_is_not_started(ended_by):
+def test_node_that_restarts_itself_needs_no_start_step(ended_by):
     lives = [life("a", 0, 30, ended_by, 30)] if ended_by else []
     assert not told([happening(40, "node_started", "a")], lives)
 
 
-def test_a_node_that_was_stopped_while_it_paused_is_started():
-    """After the last of two went a node that pauses without a majority pauses, and somebody stops it then."""
+def test_node_stopped_while_paused_needs_a_start_step():
+    """The node pauses when the second of two nodes goes down, and an operator stops it then."""
     last = replace(life("a", 0, 30, "paused", 30), halted_us=us(35))
     found = [happening(35, "node_stopped", "a"), happening(40, "node_started", "a")]
     assert told(found, [last]) == [(35.0, verbs.Stop(("a",))), (40.0, verbs.Start(("a",)))]
@@ -74,19 +74,19 @@ BOOTS = happening(60, "node_started", "a")
         ([replace(BOOTS, events=(*BOOTS.events, event(61, "b", "rabbit_up", peer="a")))], True),
     ],
 )
-def test_a_boot_that_has_not_come_to_its_end_has_done_nothing_yet(found, started):
-    """Unless it waits for others, or has told them that it runs."""
+def test_unfinished_boot_is_no_step(found, started):
+    """Exceptions: it waits for other nodes, or they saw it running."""
     lives = [life("a", 0, 50, "stopped", 50), life("a", 60, None, None, 95)]
     assert told(found, lives) == ([(60.0, verbs.Start(("a",)))] if started else [])
 
 
-def test_a_node_that_joins_is_neither_stopped_nor_started():
+def test_joining_node_is_neither_stopped_nor_started():
     found = [happening(1, "node_started", "d"), happening(4, "node_stopped", "d"), happening(5, "node_joined", "d"),
              happening(6, "node_started", "d")]  # fmt: skip
     assert told(found, [life("d", 1, 4, "stopped", 4)]) == [(5.0, verbs.Join("d"))]
 
 
-def test_what_happens_to_a_node_once_it_has_joined_and_booted_is_no_part_of_its_joining():
+def test_events_after_joining_and_booting_are_separate_steps():
     found = [happening(5, "node_joined", "d"), happening(6, "node_started", "d"), happening(20, "node_stopped", "d"),
              happening(30, "node_started", "d")]  # fmt: skip
     steps = told(found, [life("d", 1, 20, "stopped", 20)])
@@ -107,7 +107,7 @@ def test_what_happens_to_a_node_once_it_has_joined_and_booted_is_no_part_of_its_
          [verbs.ForgetClusterNode("a", "b", offline=True), verbs.Start(("b",)), verbs.Wipe("a")]),
     ],
 )  # fmt: skip
-def test_the_cluster_did_not_know_a_node_that_joins_it_again(between, others, expected):
+def test_node_that_joins_again_was_forgotten_before(between, others, expected):
     found = [happening(30, "node_stopped", "a"), *between, happening(40, "node_started", "a"),
              happening(41, "disk_lost", "a"), happening(42, "node_stopped", "a"),
              happening(43, "node_joined", "a")]  # fmt: skip
@@ -115,12 +115,12 @@ def test_the_cluster_did_not_know_a_node_that_joins_it_again(between, others, ex
     assert [step for _, step in told(found, lives)] == [verbs.Stop(("a",)), *expected, verbs.Join("a")]
 
 
-def test_members_of_a_node_that_is_forgotten_go_with_it():
+def test_forgetting_a_node_removes_its_members():
     found = [happening(1, "node_forgotten", "c", by="a"), happening(1.2, "member_removed", "c", "q")]
     assert told(found) == [(1.0, verbs.ForgetClusterNode("c", "a"))]
 
 
-def test_a_lost_disk_is_lost_before_the_node_boots():
+def test_disk_is_lost_before_the_node_boots():
     found = [happening(40, "node_started", "a"), happening(41, "disk_lost", "a")]
     steps = told(found, [life("a", 0, 30, "killed", 30)])
     assert [type(verb) for _, verb in steps] == [verbs.Wipe, verbs.Start]
@@ -135,24 +135,24 @@ def test_a_lost_disk_is_lost_before_the_node_boots():
         ([("a", "b"), ("b", "c"), ("c", "d")], verbs.Cut((("a", "b"), ("b", "c"), ("c", "d")))),
     ],
 )
-def test_links_that_broke(pairs, expected):
+def test_broken_links_become_partitions_or_cuts(pairs, expected):
     nodes = tuple(sorted({node for pair in pairs for node in pair}))
     found = [happening(70, "partition_begun", pairs=tuple(pairs), nodes=nodes, reason="net_tick_timeout")]
     assert told(found) == [(10.0, expected)]
 
 
-def test_nodes_that_reach_each_other_by_way_of_others_are_one_side():
+def test_indirectly_connected_nodes_are_one_side():
     assert sides_of("abcd", {("a", "d")}) == [("a", "b", "c", "d")]
 
 
-def test_a_synchronisation_is_a_step_only_where_no_policy_asks_for_it():
+def test_synchronisation_is_a_step_only_without_automatic_sync():
     found = [happening(5, "synchronisation", "a", "q", reason="done", count=3)]
     policy = {"name": "p", "pattern": "^q", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
     assert told(found) == [(5.0, verbs.SyncQueue("q"))]
     assert not told(found, policies=[policy])
 
 
-def test_a_policy_is_what_definitions_say():
+def test_policy_has_the_definition_of_the_export():
     policy = {"name": "p", "pattern": "^q", "definition": {"ha-mode": "all"}}
     found = [happening(5, "policy_set", name="p"), happening(6, "policy_set", name="unknown")]
     assert told(found, policies=[policy]) == [(5.0, verbs.SetPolicy("p", "^q", {"ha-mode": "all"}))]
@@ -164,7 +164,7 @@ def test_operator_policies_are_set_too():
     assert told(found, operator_policies=[policy]) == [(5.0, verbs.SetOperatorPolicy("p", "^q", {"max-length": 4}))]
 
 
-def test_the_last_policy_of_a_name_is_what_definitions_of_after_say():
+def test_last_policy_of_a_name_has_the_later_definition():
     before, after = ({"name": "p", "pattern": pattern, "definition": {"ha-mode": "all"}} for pattern in ("^q", "^r"))
     found = [happening(5, "policy_set", name="p"), happening(6, "policy_set", name="p")]
     patterns = [step.pattern for _, step in told(found, policies=[before], later={"policies": [after]})]
@@ -172,7 +172,7 @@ def test_the_last_policy_of_a_name_is_what_definitions_of_after_say():
 
 
 @pytest.mark.parametrize("healed", [False, True])
-def test_what_autoheal_restarts_is_a_step_where_that_is_followed(healed):
+def test_autoheal_restart_is_a_step_if_followed(healed):
     found = [happening(30, "autoheal", "b", nodes=("a",)), happening(31, "node_paused", "a", name="autoheal"),
              happening(35, "node_started", "a"), happening(40, "node_paused", "a", name="pause"),
              happening(45, "node_started", "a")]  # fmt: skip
@@ -189,15 +189,15 @@ def test_what_autoheal_restarts_is_a_step_where_that_is_followed(healed):
         ([life("b", -50, None, None, 90)], verbs.Start(("a",))),  # b runs
     ],
 )  # fmt: skip
-def test_a_node_that_did_not_wait_for_those_that_stopped_later_was_forced(others, verb):
+def test_node_that_did_not_wait_at_boot_was_forced(others, verb):
     found = [replace(happening(40, "node_started", "a"), until_us=us(41))]
     lives = [life("a", -50, 20, "stopped", 20), *others]
     assert [step for _, step in told(found, lives)] == [verb]
     assert [step for _, step in told(found, lives, cluster={"version": "4.3"})] == [verbs.Start(("a",))]
 
 
-def test_that_a_node_was_forced_to_boot_is_taken():
-    """It may as well have forgotten the others while it was down: then what they had is elsewhere."""
+def test_force_boot_is_assumed():
+    """It may also have forgotten the other nodes while it was down."""
     found = [replace(happening(40, "node_started", "a"), until_us=us(41))]
     runs = [life("a", -50, 20, "stopped", 20), life("b", -50, 30, "stopped", 30)]
     tell = StepContext(found, runs, IMPORTED, None, False)
@@ -223,33 +223,33 @@ def promoted(*before):
         ([happening(40.1, "mirror_promoted", "b", "q")], None, False),  # nobody misses it
     ],
 )  # fmt: skip
-def test_a_master_that_is_missed_on_a_node_that_lives_has_crashed(found, end, crashed):
+def test_master_that_ends_on_a_running_node_has_crashed(found, end, crashed):
     lives = [life("a", -50, *(end or (None, None)), 40 if end else 90), life("b", -50, None, None, 90)]
     assert ((40.1, verbs.Crash("q")) in told(found, lives)) is crashed
 
 
 @pytest.mark.parametrize("again", ["a", "d"])
-def test_a_master_that_is_dropped_and_is_a_mirror_again_was_moved(again):
-    """A policy that drops it would not have it back."""
+def test_dropped_master_that_is_a_mirror_again_was_moved(again):
+    """A policy that drops the master would not add it as a mirror."""
     found = [*promoted(happening(40, "mirror_dropped", "a", "q")), happening(40.2, "mirror_added", again, "q")]
     lives = [life(node, -50, None, None, 90) for node in "abd"]
     assert told(found, lives) == ([(40.1, verbs.TransferLeadership("q", "b"))] if again == "a" else [])
 
 
-def test_a_master_that_crashes_just_before_its_node_goes_has_crashed():
+def test_master_that_crashes_just_before_its_node_has_crashed():
     lives = [life("a", -50, 50, "stopped", 50), life("b", -50, None, None, 90)]
     assert told(promoted(happening(38, "mirror_dropped", "d", "q")), lives) == [(40.1, verbs.Crash("q"))]
 
 
 @pytest.mark.parametrize("forgotten", [True, False])
-def test_a_node_that_was_forgotten_is_reset_before_it_joins_again(forgotten):
+def test_forgotten_node_is_reset_before_it_joins_again(forgotten):
     found = [happening(20, "node_forgotten", "a", by="b")] * forgotten
     found += [happening(39, "node_reset", "a"), happening(40, "node_joined", "a")]
     before = [(20.0, verbs.ForgetClusterNode("a", "b")), (39.0, verbs.Reset("a"))] if forgotten else []
     assert told(found, [life("a", -50, 10, "stopped", 10)]) == [*before, (40.0, verbs.Join("a"))]
 
 
-def test_a_queue_that_was_declared_last_has_the_arguments_of_a_listing_of_after():
+def test_last_declared_queue_has_the_arguments_of_the_later_listing():
     found = [happening(at_s, "queue_declared", "a", "q", count=3) for at_s in (5, 9)]
     later = {"queues": [{"queue": "q", "arguments": {"x-max-length": 9, "x-quorum-initial-group-size": 5}}]}
     formed = {"x-queue-type": "quorum", "x-quorum-initial-group-size": 3}

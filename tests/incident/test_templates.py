@@ -1,4 +1,4 @@
-"""What is left of messages that no rule knows: RabbitMQ's own words."""
+"""Templates of unknown messages contain RabbitMQ's own words only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From logs and exports to an incident, whatever is given of them."""
+"""Incidents from any combination of logs and exports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hawb.scenario.verbs import Kill
 STORY = DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted"
 
 
-def test_an_incident_has_what_would_have_kept_its_messages():
+def test_incident_lists_changes_that_prevent_the_loss():
     incident = understand([STORY], exports(STORY, "before"))
     (kept,) = incident.keepers
     assert kept.harm.queue == "ha.orders"
@@ -20,13 +20,13 @@ def test_an_incident_has_what_would_have_kept_its_messages():
     assert isinstance(incident.reconstructed.scenario.steps[kept.harm.step].verb, Kill)
 
 
-def test_exports_may_be_given_in_any_order():
+def test_exports_may_be_in_any_order():
     files = exports(STORY, "before")
     told = [understand([STORY], given, keepers=False).reconstructed for given in (files, files[::-1])]
     assert told[0] == told[1]
 
 
-def test_a_listing_of_after_is_known_as_that():
+def test_listing_from_after_is_recognised():
     incident = understand([STORY], exports(STORY, "after"), keepers=False)
     assert "listed_after" in {doubt.kind for doubt in incident.reconstructed.doubts}
     (entry,) = incident.reconstructed.scenario.queues
@@ -35,8 +35,8 @@ def test_a_listing_of_after_is_known_as_that():
     assert incident.outcome["queues"]["ha.orders"]["messages"] == incident.reconstructed.depths["ha.orders"]
 
 
-def test_definitions_of_after_tell_of_no_depths():
-    """They name queues, and not how many messages there are: none is no listing."""
+def test_definitions_from_after_give_no_depths():
+    """Definitions name queues without message counts, so a missing count is not 0."""
     [definitions] = [file for file in exports(STORY, "after") if file.name.startswith("definitions")]
     before = exports(STORY, "before")
     incident, alone = (understand([STORY], before, later=later, keepers=False) for later in ([definitions], ()))
@@ -44,7 +44,7 @@ def test_definitions_of_after_tell_of_no_depths():
     assert incident.reconstructed == alone.reconstructed
 
 
-def test_a_log_in_which_nothing_happens_has_no_story(tmp_path):
+def test_log_without_events_has_no_story(tmp_path):
     head = "2026-11-27 08:55:31.694468+00:00 [info] <0.1.0>"
     (tmp_path / "rabbit@a.log").write_text(f"{head} Starting RabbitMQ 3.10.8 on Erlang 25\n{head} node rabbit@b up\n")
     incident = understand([tmp_path])
@@ -53,21 +53,21 @@ def test_a_log_in_which_nothing_happens_has_no_story(tmp_path):
     assert incident.unsure("any") == {"messages", "place"}
 
 
-def test_logs_of_one_node_alone_are_understood():
+def test_logs_of_one_node_are_enough():
     (log,) = [file for file in logs(STORY) if file.name.startswith("b")]
     incident = understand([log], exports(STORY, "before"), keepers=False)
     assert incident.reconstructed is not None
     assert len(incident.reconstructed.scenario.cluster.nodes) == 3
 
 
-def test_an_export_that_cannot_be_read_is_refused(tmp_path):
+def test_unreadable_export_is_refused(tmp_path):
     (tmp_path / "queues.json").write_text("[[[")
     with pytest.raises(ImportRefused):
         understand([STORY], [tmp_path / "queues.json"])
 
 
-def test_what_would_have_kept_messages_that_one_side_alone_has_is_tried_too():
-    """They are lost once the sides are one again. That the cluster has autoheal, told as restarts, is no change."""
+def test_prevention_is_tried_for_messages_of_one_side():
+    """They are lost when the sides merge. Autoheal is already in the story as restarts."""
     incident = understand([STORY.with_name("partition-autoheal")])
     assert incident.outcome is not None and incident.outcome["partitions"] and not incident.outcome["losses"]
     (keepers,) = incident.keepers
@@ -76,8 +76,8 @@ def test_what_would_have_kept_messages_that_one_side_alone_has_is_tried_too():
     assert "cluster_partition_handling: autoheal" not in {one.change.what for one in keepers.changed}
 
 
-def test_a_listing_that_does_not_count_a_queue_says_nothing_of_its_depth():
-    """Of a queue that is down nobody tells how many messages it holds: they are not taken to be gone."""
+def test_listing_without_a_count_gives_no_depth():
+    """A listing has no message count for a queue that is down. Its messages are not taken as lost."""
     story = STORY.with_name("wide-partition-ignore")
     listing = read_exports([file for file in exports(story, "after") if not file.name.startswith("definitions")])
     assert "plain.05" in {entry["queue"] for entry in listing.placed} - listing.depths.keys()

@@ -1,4 +1,4 @@
-"""Incidents that people have described in public, as made-up logs of the same events: hawb reads what was found out."""
+"""Publicly described incidents as synthetic logs: hawb finds the published explanation."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ KEYS = {"title", "source", "release", "said", "logs", "tells"}
 
 
 def told(one: ClusterEvent) -> str:
-    """A happening as a story has it; how one ended that is of no node stands in the node's place."""
+    """Return an event as the story file writes it."""
     ended = one.reason if one.kind in ("synchronisation", "partition_begun") else None
     node = None if one.kind == "synchronisation" else one.node
     return " ".join(filter(None, (one.kind, ended, node, one.queue)))
 
 
 @pytest.mark.parametrize("story", STORIES, ids=[story["title"] for story in STORIES])
-def test_a_public_story_is_read_as_it_was_found_out(story: dict[str, Any], subtests: pytest.Subtests, tmp_path: Path):
+def test_public_incident_is_explained_as_published(story: dict[str, Any], subtests: pytest.Subtests, tmp_path: Path):
     with subtests.test(msg="the entry names its source and what was found out"):
         assert story.keys() >= KEYS and story.keys() <= KEYS | {"events", "verdict", "unread"}
         assert story["source"].startswith("https://")
@@ -46,14 +46,14 @@ def test_a_public_story_is_read_as_it_was_found_out(story: dict[str, Any], subte
             assert verdict(found, account(found).names).sentence == story["verdict"]
 
 
-def test_a_node_without_a_log_is_played_as_killed_and_that_is_no_parting(tmp_path):
+def test_node_without_a_log_is_simulated_as_killed(tmp_path):
     gone = next(story for story in STORIES if story["title"].startswith("an alarm of memory"))
     (tmp_path / "rabbit@hare.log").write_text(gone["logs"]["rabbit@hare.log"], encoding="utf-8")
     found = understand([tmp_path], keepers=False)
     assert found.comparison and found.comparison.apart == () and found.comparison.equal == 3
 
 
-def test_of_a_release_without_rules_of_its_own_it_is_said_whose_are_taken(tmp_path):
+def test_report_names_the_rules_used_for_a_release_without_own_ones(tmp_path):
     old = next(story for story in STORIES if story["title"].startswith("a node of a release without rules"))
     (tmp_path / "rabbit@hare.log").write_text(old["logs"]["rabbit@hare.log"], encoding="utf-8")
     retold = understand([tmp_path], keepers=False).reconstructed

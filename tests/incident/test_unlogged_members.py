@@ -1,4 +1,4 @@
-"""Members of quorum queues that no log says were added."""
+"""Added members of quorum queues whose addition was not logged."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def added(*found, seen_s=(20.0,), version: str = "3.10") -> tuple[list[str], lis
     return stood.queues[0]["members"], [(step.at_us, step.verb) for step in steps]
 
 
-def test_who_is_no_member_by_a_listing_and_finds_a_leader_was_added():
+def test_node_outside_the_listing_that_finds_a_leader_was_added():
     assert added(seen_s=(20, 30)) == (["a"], [(us(20), verbs.AddMember("orders", "c"))])
 
 
-def test_who_had_found_a_leader_when_the_story_begins_was_a_member():
+def test_node_with_a_leader_at_the_start_was_a_member():
     assert added(seen_s=(5, 20)) == (["a", "c"], [])
 
 
-def test_a_listing_is_of_the_queue_that_was_declared_last():
+def test_listing_belongs_to_the_last_declared_queue():
     declared = happening(4, "queue_declared", "a", "orders")
     assert added(declared, seen_s=(2, 20)) == (["a"], [(us(20), verbs.AddMember("orders", "c"))])
     assert added(declared, seen_s=(2, 8)) == (["a", "c"], [])
@@ -40,16 +40,16 @@ def test_a_listing_is_of_the_queue_that_was_declared_last():
 @pytest.mark.parametrize(
     "told", [("member_added", "c"), ("queue_deleted", None), ("queue_declared", "a"), ("member_change_failed", "c")]
 )
-def test_what_a_log_tells_of_is_not_told_again(told):
+def test_logged_additions_are_not_repeated(told):
     kind, node = told
     assert added(happening(15, kind, node, "orders")) == (["a"], [])
 
 
 @pytest.mark.parametrize(("version", "times"), [("3.8", 1), ("3.10", 2)])
-def test_who_was_forgotten_and_finds_a_leader_later_was_added_again_where_groups_shrink(version, times):
+def test_forgotten_node_that_finds_a_leader_was_added_again(version, times):
     assert len(added(happening(30, "node_forgotten", "c"), seen_s=(20, 40), version=version)[1]) == times
 
 
-def test_who_was_removed_may_write_a_while_longer():
+def test_removed_member_may_log_a_while_longer():
     removed = happening(30, "member_removed", "c", "orders")
     assert [at_us for at_us, _ in added(removed, seen_s=(20, 30.5, 40))[1]] == [us(20), us(40)]

@@ -1,4 +1,4 @@
-"""What is told of logs where somebody asks for a span of them."""
+"""Incidents within a requested time span of the logs."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def ends(incident: Incident) -> dict:
     return {name: (queue["master"], queue["mirrors"]) for name, queue in incident.outcome["queues"].items()}
 
 
-def test_a_span_with_all_in_it_changes_nothing():
+def test_span_that_covers_everything_changes_nothing():
     whole, same = told(), told("12:04:00", "12:06:00")
     assert same.reconstructed == whole.reconstructed
     assert same.losses == whole.losses and same.comparison == whole.comparison
 
 
-def test_the_story_begins_with_what_went_wrong_first_in_the_span_and_stands_as_the_logs_tell():
-    """A node was stopped and started before: its mirror is there again, and what it holds is not known."""
+def test_story_begins_with_the_first_fault_of_the_span():
+    """A node was restarted before the span: its mirror exists, with unknown content."""
     incident = told("12:05:00")
     assert steps_of(incident) == [("stop", (C,)), ("kill", (A,))]
     assert incident.reconstructed.scenario.cluster.down == {}
     assert ends(incident) == ends(told())
 
 
-def test_who_was_down_when_the_span_begins_is_down_in_the_story():
+def test_node_down_at_the_start_of_the_span_is_down_in_the_story():
     incident = told("12:04:50")
     assert incident.reconstructed.scenario.cluster.down == {B: "stopped"}
     assert steps_of(incident) == [("start", (B,)), ("stop", (C,)), ("kill", (A,))]
@@ -67,18 +67,18 @@ def test_the_story_ends_with_the_span():
     assert not any(one.certain for one in incident.losses) and not incident.comparison.apart
 
 
-def test_what_a_listing_of_after_has_is_not_of_the_end_of_a_span():
+def test_listing_from_after_does_not_describe_the_end_of_a_span():
     files = exports(CRASHED, "after")
     incident = understand([CRASHED], exports(CRASHED, "before"), later=files, until=when("12:05:03"), keepers=False)
     assert incident.reconstructed.depths == {}
 
 
-def test_a_span_in_which_nothing_happens_has_no_story():
+def test_span_without_events_has_no_story():
     incident = told("12:04:46", "12:04:57")
     assert incident.reconstructed is None and incident.no_scenario
 
 
-def test_a_partition_that_was_there_already_is_what_the_story_begins_with():
+def test_story_begins_with_an_ongoing_partition():
     whole = told(story=PARTED)
     [begins] = [one for one in whole.cluster_events if one.kind == "partition_begun"][:1]
     since_us = begins.at_us + 1_000_000
@@ -100,7 +100,7 @@ ALARM, DRAIN = happening(10, "alarm_set", "a", name="disk"), happening(10, "node
      (ALARM, happening(20, "node_killed", "a"), False), (DRAIN, happening(20, "node_killed", "b"), True),
      (DRAIN, happening(20, "node_revived", "a"), False), (DRAIN, happening(70, "node_revived", "a"), True)],
 )  # fmt: skip
-def test_a_story_begins_with_alarms_and_maintenance_that_last(one, ended_by, lasts):
+def test_story_begins_with_ongoing_alarms_and_maintenance(one, ended_by, lasts):
     verb = verbs.Alarm("a", "disk") if one is ALARM else verbs.Drain("a")
     found = [one, *([ended_by] if ended_by else [])]
     assert [*lasting([TimedStep(one.at_us, verb, (one,))], found, us(60))] == [TimedStep(us(60), verb, (one,))] * lasts
@@ -110,7 +110,7 @@ def test_a_story_begins_with_alarms_and_maintenance_that_last(one, ended_by, las
     "3.8/promotion-table-kill", "3.10/lost-disk", "3.10/shutdown-of-two-at-once", "4.0/quorum-leader-stopped",
     "4.3/khepri-forgotten-gives-a-majority", "4.3/quorum-grown-and-shrunk",
 ])  # fmt: skip
-def test_a_story_that_is_told_from_behind_its_first_step_on_ends_as_the_whole_does_or_is_unsure(story):
+def test_story_of_a_span_ends_as_the_whole_or_is_unsure(story):
     reading, given = reading_of(LOGS / story), read_exports(exports(LOGS / story, "before"))
     whole = of_reading(reading, given)
     first_us = whole.reconstructed.begins_us + round(whole.reconstructed.scenario.steps[0].at * 1_000_000)

@@ -1,5 +1,5 @@
-"""Each catalogue has a translation for each text of the code, with the same placeholders, and none for what is gone;
-what the code reads is what translators have written."""
+"""Catalogues: a translation for each text of the code with the same placeholders, no obsolete ones, and compiled files
+that are up to date."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def wanted(domain: str) -> Catalog:
 
 
 def forms(text: str | tuple[str, ...]) -> tuple[str, ...]:
-    """A text, or the forms of one that has a plural."""
+    """Return a text, or both forms of a plural."""
     return (text,) if isinstance(text, str) else tuple(text)
 
 
 def places(text: str) -> set[str]:
-    """The placeholders of a text."""
+    """Return the placeholders of a text."""
     return {name for _before, name, _form, _conversion in Formatter().parse(text) if name is not None}
 
 
@@ -49,12 +49,12 @@ def keys(catalogue: Catalog) -> set[tuple]:
 
 @pytest.mark.parametrize("domain", catalogues.SOURCES)
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_catalogue_has_all_that_the_code_says_and_nothing_else(name: str, domain: str) -> None:
+def test_catalogue_has_exactly_the_texts_of_the_code(name: str, domain: str) -> None:
     assert keys(kept(name, domain)) == keys(wanted(domain)), "python -m hawb.languages.catalogues"
 
 
 def said_in(code: ast.AST) -> Iterator[str]:
-    """The first text of each call that tells or marks one."""
+    """Yield the first text of each call that translates or marks one."""
     for node in ast.walk(code):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SAYING and node.args:
             text = node.args[node.func.id == "pgettext"]
@@ -63,16 +63,16 @@ def said_in(code: ast.AST) -> Iterator[str]:
 
 
 @pytest.mark.full
-def test_nothing_is_said_where_extraction_does_not_see_it() -> None:
-    """As within an f-string, or in a key that is looked up in place."""
+def test_every_translated_text_is_visible_to_extraction() -> None:
+    """A text within an f-string or a dict key is not extracted."""
     modules = [file for file in catalogues.PACKAGE.rglob("*.py") if file.parent != languages.FOLDER]
     said = {text for file in modules for text in said_in(ast.parse(file.read_text("utf-8")))}
     assert said == {forms(message.id)[0] for message in wanted(languages.WORDS) if message.id}
 
 
 @pytest.mark.full
-def test_no_function_that_tells_something_has_a_variable_of_the_name_that_tells() -> None:
-    """It would be called in its place."""
+def test_no_variable_shadows_the_translation_function() -> None:
+    """It would be called instead."""
     wrong = []
     for file in catalogues.PACKAGE.rglob("*.py"):
         functions = (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.FunctionDef))
@@ -86,7 +86,7 @@ def test_no_function_that_tells_something_has_a_variable_of_the_name_that_tells(
 
 
 @pytest.mark.parametrize(("name", "domain"), KEPT)
-def test_each_text_is_translated_and_nothing_is_left_over(name: str, domain: str) -> None:
+def test_each_text_is_translated_and_none_is_obsolete(name: str, domain: str) -> None:
     catalogue = kept(name, domain)
     assert not catalogues.untranslated(catalogue)
     assert not [message.id for message in catalogue if message.fuzzy]
@@ -95,7 +95,7 @@ def test_each_text_is_translated_and_nothing_is_left_over(name: str, domain: str
 
 
 @pytest.mark.parametrize(("name", "domain"), [pair for pair in KEPT if pair[1] != languages.LESSONS])
-def test_a_translation_has_the_placeholders_of_its_text(name: str, domain: str) -> None:
+def test_translation_has_the_placeholders_of_its_text(name: str, domain: str) -> None:
     def differs(message: Message) -> bool:
         had = set().union(*map(places, forms(message.id)))
         return any(places(told) != had for told in forms(message.string))
@@ -104,7 +104,7 @@ def test_a_translation_has_the_placeholders_of_its_text(name: str, domain: str) 
 
 
 @pytest.mark.parametrize(("name", "domain"), KEPT)
-def test_what_the_code_reads_is_what_translators_have_written(name: str, domain: str) -> None:
+def test_compiled_catalogue_is_up_to_date(name: str, domain: str) -> None:
     read = languages.catalogue(name, domain)
     for message in kept(name, domain):
         if message.id:
@@ -120,8 +120,8 @@ def _read(read: languages.Catalogue, message: Message) -> str:
 
 
 @pytest.mark.parametrize(("name", "domain"), KEPT)
-def test_a_translation_ends_as_its_text_does(name: str, domain: str) -> None:
-    """A sentence remains one, and what is a part of one remains a part."""
+def test_translation_ends_as_its_text(name: str, domain: str) -> None:
+    """A sentence stays a sentence, and a part of one stays a part."""
     ends = re.compile(r"[.。]\s*$")
     mixed = [
         message.id for message in kept(name, domain) if message.id
@@ -130,7 +130,7 @@ def test_a_translation_ends_as_its_text_does(name: str, domain: str) -> None:
     assert not mixed
 
 
-def test_english_is_the_source_and_in_force_until_another_is() -> None:
+def test_english_is_the_source_and_the_default() -> None:
     assert languages.in_force() == ENGLISH
     assert _("{node} goes", node="a") == "a goes"
     assert [ngettext("one", "{n} of them", n, n=n) for n in (1, 2)] == ["one", "2 of them"]
@@ -142,7 +142,7 @@ def test_english_is_the_source_and_in_force_until_another_is() -> None:
     assert languages.in_force() == ENGLISH
 
 
-def test_what_a_process_speaks_holds_where_no_context_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_language_applies_outside_of_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(languages, "_spoken", ENGLISH)
     languages.speak("zh-CN")
     assert copy_context().run(languages.in_force) == "zh"
@@ -153,7 +153,7 @@ def test_what_a_process_speaks_holds_where_no_context_says_otherwise(monkeypatch
     assert languages.in_force() == "zh"
 
 
-def test_a_language_that_hawb_does_not_have_is_refused_with_those_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_language_is_refused_with_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="'fr'; its languages are en, zh, pt"), language("fr"):
         pass
     monkeypatch.setenv(languages.VARIABLE, "tlh")
@@ -165,7 +165,7 @@ def test_a_language_that_hawb_does_not_have_is_refused_with_those_that_it_has(mo
     assert languages.wanted() == ENGLISH
 
 
-def test_bringing_up_to_date_keeps_what_is_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updating_a_catalogue_keeps_translations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogues, "FOLDER", tmp_path)
     texts = [("{node} goes", "hawb/a.py", ["what a node does"], None), (("one", "{n}"), "hawb/a.py", [], None)]
     [name, made], *_rest = catalogues.renew("words", catalogues.template_of(texts))

@@ -1,4 +1,4 @@
-"""From what RabbitMQ does to the rule: the table, its search, its page and `hawb rule`."""
+"""The table of behaviours and rules: search, page and `hawb rule`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_each_behaviour_has_a_rule_with_a_source_and_scenarios(subtests: pytest.
             assert (Path(__file__).parents[2] / told.file).exists()
 
 
-def test_a_rule_stands_in_the_table_once():
+def test_each_rule_is_listed_once():
     counts = Counter(behaviour.function for behaviour in all_behaviours())
     assert [function for function, count in counts.items() if count > 1] == []
 
@@ -54,11 +54,11 @@ def test_a_rule_stands_in_the_table_once():
      ("forget --offline", "membership.forget_offline"), ("election", "election.up_to_date"),
      ("AUTOHEAL", "partitions.wins"), ("boot order", "booting.awaited"), ("net_ticktime", "links.time_out")],
 )  # fmt: skip
-def test_a_rule_is_the_first_that_its_words_find(words: str, name: str):
+def test_search_finds_the_rule_first(words: str, name: str):
     assert found(words)[0].name == name
 
 
-def test_words_that_only_begin_like_others_find_nothing_else():
+def test_search_does_not_match_common_prefixes():
     assert {behaviour.function.__name__ for behaviour in found("election")} == {"up_to_date", "on_pre_vote"}
     assert found("lection") == []
 
@@ -71,11 +71,11 @@ def test_words_that_only_begin_like_others_find_nothing_else():
      ("publisher nack crash", "confirms.replica_crashed"), ("ack after failover new master", "places.meant"),
      ("memory alarm blocks publisher", "alarms.blocks_publishing")],
 )  # fmt: skip
-def test_a_contributors_own_words_find_the_rule(words: str, name: str):
+def test_search_finds_rules_by_natural_words(words: str, name: str):
     assert (found(words) or nearest(words))[0].name == name
 
 
-def test_where_no_rule_has_all_words_the_nearest_are_named():
+def test_nearest_rules_are_suggested_if_none_matches():
     result = run("publisher", "blocked", "while", "starting")
     assert result.exit_code == 0
     first, second, *_ = result.output.splitlines()
@@ -84,7 +84,7 @@ def test_where_no_rule_has_all_words_the_nearest_are_named():
 
 
 @pytest.mark.usefixtures("read_once")
-def test_the_page_is_the_tables():
+def test_page_is_up_to_date():
     assert (DATA / "rules.md").read_text(encoding="utf-8") == as_page(), ANEW
 
 
@@ -107,7 +107,7 @@ def test_several_rules_are_named_with_their_places():
 
 
 @pytest.mark.parametrize(("given", "hint"), [("autohael", "did you mean autoheal? "), ("qzx", "data/rules.md")])
-def test_what_no_rule_is_about_is_refused_with_what_comes_near(given: str, hint: str):
+def test_unknown_rule_is_refused_with_suggestions(given: str, hint: str):
     result = run(given)
     assert result.exit_code == 2
     assert f"no rule matches '{given}'" in result.output

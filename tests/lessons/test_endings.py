@@ -1,4 +1,4 @@
-"""What each setting of the switches leads to, judged without a widget; and the widget without a browser."""
+"""Endings of the switches' settings, without a widget, and the widget without a browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hawb.lessons.notebook import switches
 
 
 def of(**setting: str) -> endings.Ending:
-    """How it ends under the defaults but for these."""
+    """Return the ending under the defaults with these settings."""
     return endings.ending({key.replace("_", "-"): value for key, value in setting.items()})
 
 
@@ -26,29 +26,29 @@ def of(**setting: str) -> endings.Ending:
         ({TYPE: "quorum"}, "well", ["nothing is lost, and the queue was always there"]),
     ],
 )
-def test_what_a_setting_costs(setting, tone, told):
+def test_cost_of_a_setting(setting, tone, told):
     found = endings.ending(setting)
     assert (found.tone, found.lines()) == (tone, told)
 
 
-def test_a_cell_tells_the_worst_of_it():
+def test_cell_shows_the_worst_effect():
     assert [of().brief(), of(ha_sync_mode="automatic").brief()] == ["7.2M lost", "12 min blocked"]
     assert of(ha_promote_on_failure="when-synced").brief() == "5 min out of use"
 
 
-def test_an_ending_counts_what_came_late_and_what_each_node_held():
+def test_ending_counts_late_messages_and_the_messages_of_each_node():
     assert of().confirmed_late == LATE
     assert of(ha_promote_on_failure="when-synced").confirmed_late == 0
     assert of(ha_sync_mode="automatic").held == (1.0, 1.0, 1.0)
     assert of().held == (1.0, LATE / BACKLOG, LATE / BACKLOG)
 
 
-def test_params_are_those_of_the_mode():
+def test_ha_params_match_the_mode():
     made = {mode: endings.definition(START | {"ha-mode": mode, "ha-params": "2"}) for mode in SWITCHES["ha-mode"]}
     assert [made[mode].get("ha-params") for mode in made] == [None, 2, ["a", "b"]]
 
 
-def test_a_key_that_means_nothing_has_no_row():
+def test_key_without_effect_has_no_row():
     keys = [key for key, _value, _cells in endings.grid(START, list(SWITCHES))]
     assert "ha-params" not in keys and FAULT not in keys
     assert {key for key, _value, _cells in endings.grid(START | {TYPE: "quorum"}, list(SWITCHES))} == {TYPE}
@@ -58,18 +58,18 @@ def test_a_key_that_means_nothing_has_no_row():
 
 
 @pytest.mark.parametrize("setting", [{"ha-mode": "some"}, {"ha-color": "red"}, {"ha-mode": ["all"]}])
-def test_what_cannot_be_switched_is_refused(setting):
+def test_unknown_setting_is_refused(setting):
     with pytest.raises(ValueError, match="cannot be switched to"):
         endings.ending(setting)
 
 
-def test_what_differs_between_two_endings():
+def test_differences_between_two_endings():
     assert endings.changed({}, {"ha-sync-mode": "automatic"}) == [
         "lost: 7,200,000 messages → no messages", "blocked: 0 s → 12 min"]  # fmt: skip
     assert endings.changed({}, {"ha-promote-on-shutdown": "always"}) == []
 
 
-def test_a_switch_that_is_flipped_puts_the_story_before_beside_it():
+def test_flipped_switch_shows_the_former_story_beside():
     shown = switches("ha-sync-mode")
     assert [one["key"] for one in shown.switches] == ["ha-sync-mode", FAULT]
     assert shown.stories["was"] is None and shown.stories["now"]["tone"] == "lost"
@@ -82,7 +82,7 @@ def test_a_switch_that_is_flipped_puts_the_story_before_beside_it():
     assert [cell["is_now"] for row in shown.grid for cell in row["cells"]] == [False] * 4 + [True, False]
 
 
-def test_a_value_that_there_is_not_leaves_the_switches_as_they_were():
+def test_unknown_value_keeps_the_switches():
     shown = switches("ha-sync-mode")
     with pytest.raises(traitlets.TraitError, match="cannot be switched to"):
         shown.setting = shown.setting | {"ha-sync-mode": "never"}
@@ -91,7 +91,7 @@ def test_a_value_that_there_is_not_leaves_the_switches_as_they_were():
         switches("ha-color")
 
 
-def test_without_a_front_end_the_endings_are_a_text_and_the_story_a_picture():
+def test_endings_have_text_and_picture_forms():
     bundle = switches("ha-sync-mode", ha_promote_on_failure="when-synced")._repr_mimebundle_()
     assert bundle["text/plain"].splitlines() == [
         "ha-sync-mode manual: stop: ◌ 5 min out of use | kill: ◌ 5 min out of use | power off: ◌ 5 min out of use",

@@ -114,13 +114,13 @@ def test_node_names_of_an_answer_are_translated_with_the_clusters():
     assert exercises.renamed(given, names) == wanted
 
 
-def test_held_back_clusters_differ_in_everything():
+def test_hidden_clusters_differ_in_everything():
     assert all(len(set(each)) == len(each) for each in zip(AS_TOLD, *HELD_BACK, strict=True))
     orders = {tuple(sorted(range(3), key=each.nodes.__getitem__)) for each in (AS_TOLD, *HELD_BACK)}
     assert len(orders) >= 3
 
 
-def test_every_prediction_tells_its_truth_which_is_among_its_choices():
+def test_answer_of_every_prediction_is_among_its_choices():
     told = []
     for cell in code_cells():
         for key in PREDICTED.findall(cell.source):

@@ -1,4 +1,4 @@
-"""Every game: the notebook's moves win it at par, and the traps are told as what they are."""
+"""Games: the notebooks' moves win at par, and traps are explained."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SOLUTION = re.compile(r'# solution\n(.*)# end of solution\nplay\("([^"]*)", move
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of answers, which each test has for itself."""
+    """Use a separate file of answers for each test."""
     monkeypatch.setenv(answers.VARIABLE, str(tmp_path / "mine.json"))
     return tmp_path / "mine.json"
 
 
 def solutions() -> dict[str, list]:
-    """What the notebooks play, by the games' keys."""
+    """Return the moves of the notebooks by game."""
     found = {}
     for file in LESSONS:
         for cell in nbformat.read(file, as_version=4).cells:
@@ -55,7 +55,7 @@ def test_the_notebooks_moves_win_at_par(key: str):
 
 
 @pytest.mark.parametrize("key", GAMES)
-def test_nothing_is_won_by_doing_nothing_or_with_fewer_moves(key: str):
+def test_no_moves_or_too_few_do_not_win(key: str):
     assert not played(GAMES[key], []).verdict.right
     moves = solutions()[key]
     for left_out in range(len(moves)):
@@ -63,7 +63,7 @@ def test_nothing_is_won_by_doing_nothing_or_with_fewer_moves(key: str):
 
 
 @pytest.mark.parametrize(("key", "moves", "says"), [(key, *one) for key, many in WRONG_MOVES.items() for one in many])
-def test_a_trap_is_told_as_what_it_is(key: str, moves: list, says: str):
+def test_trap_is_explained(key: str, moves: list, says: str):
     result = played(GAMES[key], moves)
     assert not result.verdict.right
     assert re.search(says, result.verdict.says, re.DOTALL), result.verdict.says
@@ -71,7 +71,7 @@ def test_a_trap_is_told_as_what_it_is(key: str, moves: list, says: str):
 
 
 @pytest.mark.parametrize("key", GAMES)
-def test_what_is_no_move_is_told_what_one_is(key: str):
+def test_invalid_move_is_explained(key: str):
     for given in (..., "", 7, "pattern: ["):
         result = played(GAMES[key], given)
         assert not result.verdict.right and result.after is None
@@ -84,7 +84,7 @@ def test_more_moves_than_par_win_as_well_and_waiting_is_free():
     assert "Won in 2 moves (par)" in played(GAMES["18-find-the-cut"], patient).verdict.says
 
 
-def test_a_game_shows_where_it_begins_and_what_came_of_it(kept: Path):
+def test_game_shows_its_start_and_result(kept: Path):
     begun = game("11-three-moves")
     assert repr(begun).splitlines()[0] == "Game 11-three-moves: Find the fault"
     assert "3 moves at most, par 3. Moves: stop, start, kill." in repr(begun)
@@ -101,7 +101,7 @@ def test_a_game_shows_where_it_begins_and_what_came_of_it(kept: Path):
         game("none")
 
 
-def test_every_game_begins_in_each_of_its_clusters_with_nothing_lost():
+def test_no_game_starts_with_a_loss():
     for each in GAMES.values():
         for variation in (AS_TOLD, *HELD_BACK):
             assert not any(account["lost_confirmed"] for account in each.begin(variation).ledger.values())

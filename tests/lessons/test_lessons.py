@@ -1,4 +1,4 @@
-"""The lessons' plain Python: predictions, the file of answers, rules looked up, and the learner's edition."""
+"""Lessons: predictions, the file of answers, rules, and the learner's edition."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ each = pytest.mark.parametrize("file", LESSONS, ids=lambda file: file.name)
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of answers, which each test has for itself."""
+    """Use a separate file of answers for each test."""
     file = tmp_path / "class" / "mine.json"
     monkeypatch.setenv(answers.VARIABLE, str(file))
     return file
@@ -50,7 +50,7 @@ WHO = ("Who?", ["b", "c"], "11-who", "b")
 MANY = ("How many?", int, "11-many", 7)
 
 
-def test_the_first_guess_stands_and_is_kept_beside_the_truth(kept):
+def test_first_guess_is_stored_with_the_answer(kept):
     asked = Prediction(*WHO)
     assert asked.guess is None
     assert asked.take("c") == "It is: b. You said c: why not?"
@@ -59,12 +59,12 @@ def test_the_first_guess_stands_and_is_kept_beside_the_truth(kept):
     assert json.loads(kept.read_text())["guesses"] == {"11-who": {"question": "Who?", "guess": "c", "truth": "b"}}
 
 
-def test_a_right_guess_and_none():
+def test_right_guess_and_no_guess():
     assert Prediction(*MANY).take("7") == "It is: 7. As you said."
     assert predictions.reply(None, 7) == "It is: 7."
 
 
-def test_where_the_run_is_still_to_come_a_guess_can_be_changed_until_it_has_been(kept):
+def test_guess_can_be_changed_before_the_run(kept):
     view = predict(*WHO[:3])
     view.asked.guess = "b"
     assert view.asked.reply == "Your guess: b. The answer comes further down."
@@ -85,22 +85,22 @@ def test_where_the_run_is_still_to_come_a_guess_can_be_changed_until_it_has_been
         ("-1", int, None), ("", int, None), (None, int, None),
     ],
 )  # fmt: skip
-def test_what_a_value_means_as_a_guess(value, choices, guess):
+def test_values_are_mapped_to_choices(value, choices, guess):
     assert predictions.parsed(value, choices) == guess
 
 
-def test_what_is_no_guess_is_told_and_not_kept(kept):
+def test_invalid_guess_is_refused_and_not_stored(kept):
     with pytest.raises(ValueError, match=r"'seven' cannot be guessed here; accepted: a whole number"):
         Prediction(*MANY).take("seven")
     assert not kept.exists()
 
 
-def test_it_is_seen_where_a_choice_ends():
+def test_choices_are_visibly_separated():
     assert Prediction("?", ["yes, at once", "no"], "11-when", "no").accepted == "yes, at once | no"
     assert Prediction("?", ["yes", "no"], "11-when", "no").accepted == "yes, no"
 
 
-def test_a_guess_that_the_question_no_longer_offers_is_none():
+def test_guess_that_is_no_longer_offered_is_ignored():
     Prediction("?", ["old", "new"], "11-who", "new").take("old")
     assert Prediction("?", ["new", "other"], "11-who", "new").guess is None
 
@@ -115,7 +115,7 @@ def test_a_question_without_a_choice_or_with_another_truth_is_refused():
 # The file of answers
 
 
-def test_answers_are_kept_with_their_attempts_and_any_value_can_be_given(kept):
+def test_answers_are_stored_with_their_attempts(kept):
     for given in ({"pattern": "^orders"}, lambda: None, None):
         check("10-two-copies", given)
     answer = json.loads(kept.read_text())["answers"]["10-two-copies"]
@@ -134,7 +134,7 @@ def test_the_same_answers_give_the_same_bytes(kept):
     assert bytes_after("10-a", "10-b") == bytes_after("10-b", "10-a")
 
 
-def test_a_lesson_starts_over_and_the_others_stay(kept):
+def test_restarting_a_lesson_keeps_the_others(kept):
     for key in ("10-late-mirror", "11-lose"):
         check(key, ...)
         Prediction("?", int, f"{key}-guess", 1).take(1)
@@ -144,7 +144,7 @@ def test_a_lesson_starts_over_and_the_others_stay(kept):
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"guesses": {"10-a": {"guess": {}}}}', '{"format": 1, "pupils": []}'])
-def test_a_file_that_holds_no_answers_is_left_alone(content, kept):
+def test_other_file_is_not_overwritten(content, kept):
     kept.parent.mkdir()
     kept.write_text(content)
     with pytest.raises(
@@ -161,7 +161,7 @@ def test_a_file_that_cannot_be_written_is_named_with_what_to_do(tmp_path, monkey
         Prediction("?", int, "10-a", 1).take(1)
 
 
-def test_answers_stand_beside_the_notebook_unless_told_otherwise(monkeypatch):
+def test_answers_are_stored_beside_the_notebook_by_default(monkeypatch):
     monkeypatch.delenv(answers.VARIABLE)
     assert answers.answers_file() == Path("hawb-answers.json")
 
@@ -169,7 +169,7 @@ def test_answers_stand_beside_the_notebook_unless_told_otherwise(monkeypatch):
 # Rules
 
 
-def test_a_rule_is_shown_with_its_code_its_source_and_what_shows_it():
+def test_rule_is_shown_with_code_source_and_evidence():
     text = rule_text(rule("candidate"))
     assert text == rule_text(rule("promotion.candidate")) == rule_text(rule(promotion.candidate))
     assert "candidate, hawb/rules/promotion.py" in text
@@ -179,7 +179,7 @@ def test_a_rule_is_shown_with_its_code_its_source_and_what_shows_it():
     assert "(oldest-mirror-is-who-joined-first.yaml)" in text
 
 
-def test_what_a_real_broker_did_is_told_where_it_was_recorded():
+def test_recording_of_a_real_broker_is_shown():
     told = [one for one in rule("matches").scenarios if one.name == "policy-pattern-is-a-search"]
     assert "RabbitMQ 3.10.8, recorded " in told[0].recorded[0]
     assert "ha.orders running on a" in told[0].recorded[0]
@@ -187,26 +187,26 @@ def test_what_a_real_broker_did_is_told_where_it_was_recorded():
     assert cancelled[0].recorded[0].endswith("ha.orders running on a with no messages, synchronised on b")
 
 
-def test_a_rule_about_time_is_the_engines():
+def test_rule_about_time_is_in_the_engine():
     told = rule("mirrors.synchronise_drained")
     assert told.file == "hawb/engine/classic/mirrors.py"
     assert told.name == "synchronise_drained"
     assert "rabbit_mirror_queue_slave" in told.source
 
 
-def test_without_a_checkout_a_rule_is_its_code_alone(outside_checkouts):
+def test_rule_outside_a_checkout_shows_code_only(outside_checkouts):
     told = rule("candidate")
     assert (told.says, told.scenarios, told.name) == ((), (), "candidate")
     assert rule("transfer_leadership").scenarios == ()
 
 
-def test_a_class_that_has_only_the_notebooks_has_what_stands_behind_a_rule(tmp_path, monkeypatch):
+def test_rule_shows_its_evidence_with_notebooks_only(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert rule("candidate").scenarios
 
 
 @pytest.mark.parametrize("given", ["candidates", "selection.candidate", len, "", "."])
-def test_what_is_no_rule_is_refused(given):
+def test_unknown_rule_is_refused(given):
     with pytest.raises(ValueError, match="rule"):
         rule(given)
 
@@ -219,7 +219,7 @@ def mirrored() -> Cluster:
     return cluster.declare("orders", node="a").publish("orders", 10)
 
 
-def test_the_answer_and_what_explains_it_appear_with_the_guess():
+def test_answer_and_explanation_appear_after_the_guess():
     before = mirrored()
     after = before.copy().kill("a")
     view = predict(*WHO, ("of", 2), tell(after.why("orders", 1)), before=before, after=after)
@@ -232,7 +232,7 @@ def test_the_answer_and_what_explains_it_appear_with_the_guess():
     assert "take_over" in [one["kind"] for one in view.asked.picture["movements"]]
 
 
-def test_a_guess_is_there_again_and_the_first_one_stands():
+def test_stored_guess_is_shown_again():
     predict(*WHO).asked.guess = "c"
     again = predict(*WHO)
     assert (again.asked.guess, again.asked.over) == ("c", True)
@@ -240,14 +240,14 @@ def test_a_guess_is_there_again_and_the_first_one_stands():
     assert (again.asked.guess, again.asked.reply) == ("c", "It is: b. You said c: why not?")
 
 
-def test_whoever_does_not_know_is_shown_it(kept):
+def test_answer_is_shown_without_a_guess(kept):
     view = predict(*WHO, "Why so.")
     view.asked.over = True
     assert view.asked.reply == "It is: b."
     assert view.explanation.children and not kept.exists()
 
 
-def test_a_stored_notebook_keeps_the_answer_where_no_front_end_shows_it():
+def test_stored_notebook_hides_the_answer():
     view = predict(*WHO, ["one", ("two", 3)], before=mirrored())
     bundle = view._repr_mimebundle_()
     assert bundle["text/plain"] == "Predict: Who? [b, c]"
@@ -264,13 +264,13 @@ def test_the_front_ends_take_no_markup_and_have_the_colours_of_the_style(widget)
     assert re.findall(r"#[0-9A-Fa-f]{3,8}\b", (FRONT / "lesson.css").read_text(encoding="utf-8")) == []
 
 
-def test_a_story_that_does_not_go_on_is_not_played():
+def test_story_without_further_steps_is_not_played():
     view = predict(*WHO, before=mirrored(), after=Cluster("a", "b"))
     view.asked.over = True
     assert (len(view.asked.picture["after"]["nodes"]), view.asked.picture["movements"]) == (2, [])
 
 
-def test_logs_are_shown_at_each_of_the_times():
+def test_logs_are_shown_at_each_time():
     cluster = Cluster("a", "b", "c").declare("q", node="a", arguments={"x-queue-type": "quorum"}).kill("a", at=20)
     shown = logs(cluster, "q", 20.1, 21)
     assert re.findall("at .* s", repr(shown)) == re.findall("at .* s", re.sub("<[^>]*>", "\n", shown.value))
@@ -279,7 +279,7 @@ def test_logs_are_shown_at_each_of_the_times():
     assert repr(logs(cluster, "q")) == cluster.raft("q").rstrip()
 
 
-def test_what_is_looked_at_has_a_picture_for_pages_that_are_only_read():
+def test_widgets_have_a_static_picture():
     cluster = Cluster("a", "b", "c").declare("q", node="a", arguments={"x-queue-type": "quorum"})
     panels = beside({"before": cluster, "a is killed": cluster.copy().kill("a")})
     for shown in (look(cluster), panels, logs(cluster, "q"), logs(cluster, "q", 20)):
@@ -290,7 +290,7 @@ def test_what_is_looked_at_has_a_picture_for_pages_that_are_only_read():
     assert "image/svg+xml" not in show_rule("candidate")._repr_mimebundle_()
 
 
-def test_a_number_can_be_nothing_and_nonsense_is_told_in_its_place():
+def test_number_field_accepts_empty_and_reports_nonsense():
     view = predict(*MANY)
     view.asked.guess = NASTY
     assert "cannot be guessed here" in view.asked.reply
@@ -299,14 +299,14 @@ def test_a_number_can_be_nothing_and_nonsense_is_told_in_its_place():
     assert answers.read().guesses["11-many"].guess == 0
 
 
-def test_what_is_shown_is_escaped():
+def test_shown_text_is_escaped():
     view = predict(*WHO, NASTY, (NASTY,))
     view.asked.over = True
     assert "<script" not in view.explanation.children[0].value
     assert view.explanation.children[0].value.count("&lt;script") == 2
 
 
-def test_a_guess_that_cannot_be_kept_is_answered_in_its_place(kept):
+def test_unwritable_guess_is_reported_in_place(kept):
     view = predict(*WHO)
     kept.parent.mkdir()
     kept.write_text("nonsense")
@@ -315,7 +315,7 @@ def test_a_guess_that_cannot_be_kept_is_answered_in_its_place(kept):
     assert not view.asked.over
 
 
-def test_text_forms_are_whole():
+def test_text_forms_are_complete():
     shown = exercise("11-restart")
     assert shown._repr_mimebundle_()["text/plain"] == repr(shown)
     assert "hint 3" in shown.value
@@ -327,12 +327,12 @@ def test_exercises_need_no_widgets():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_line_of_a_story_that_is_too_long_goes_on_beside_its_time():
+def test_long_story_line_wraps_beside_its_time():
     first, second, third = repr(tell("     6.003 s  b " + "words " * 20 + "\n     7.000 s  c")).splitlines()
     assert (first[:15], second.index("w"), third) == ("     6.003 s  b", 14, "     7.000 s  c")
 
 
-def test_a_text_is_told_in_lines_that_fit():
+def test_text_is_wrapped():
     told = tell("one\n" + "a word " * 30 + "\nha-promote-on-failure", last=2)
     assert repr(told).splitlines()[0].startswith("a word")
     assert all(len(line) <= 116 for line in repr(told).splitlines())
@@ -347,7 +347,7 @@ def is_visible(cell: nbformat.NotebookNode) -> bool:
 
 
 @pytest.mark.parametrize("file", ALL_LESSONS, ids=lambda file: file.name)
-def test_at_most_so_many_cells_show_their_code(file):
+def test_number_of_cells_with_visible_code_is_limited(file):
     cells = nbformat.read(file, as_version=4).cells
     assert sum(map(is_visible, cells)) <= MOST_VISIBLE
     hidden = [cell.source for cell in cells if cell.cell_type == "code" and not is_visible(cell)]
@@ -355,7 +355,7 @@ def test_at_most_so_many_cells_show_their_code(file):
 
 
 @pytest.mark.parametrize("file", ALL_LESSONS, ids=lambda file: file.name)
-def test_no_stored_output_that_is_shown_has_the_answer_of_a_prediction(file):
+def test_visible_outputs_do_not_contain_answers_of_predictions(file):
     outputs = [out for cell in nbformat.read(file, as_version=4).cells for out in cell.get("outputs", ())]
     shown = [text for out in outputs for kind, text in out.get("data", {}).items() if kind != "text/vnd.hawb.truth"]
     assert not [text for text in shown if "It is: " in text]
@@ -364,7 +364,7 @@ def test_no_stored_output_that_is_shown_has_the_answer_of_a_prediction(file):
 # The learner's edition
 
 
-def test_solutions_are_taken_out():
+def test_solutions_are_removed():
     source = "a = ...\n# solution\na = 1\n# end of solution\ncheck(a)"
     assert without_solutions(source) == "a = ...\ncheck(a)"
     assert without_solutions("Why?\n\n<!-- solution -->\nSo.\n<!-- end of solution -->") == "Why?"
@@ -391,7 +391,7 @@ def test_the_learners_edition_has_no_answers_and_no_outputs(file, tmp_path):
     assert edition.metadata == solved.metadata
 
 
-def test_a_cell_that_is_nothing_but_a_solution_is_left_out(tmp_path):
+def test_cell_with_only_a_solution_is_removed(tmp_path):
     cells = [
         nbformat.v4.new_markdown_cell(text) for text in ("<!-- solution -->\nSo.\n<!-- end of solution -->", "", "x")
     ]

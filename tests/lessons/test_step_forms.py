@@ -1,4 +1,4 @@
-"""How steps are shown to a reader is how they are read: every example is a step, with every key that is told."""
+"""Examples of steps shown to readers are valid and complete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_example_of_each_verb_is_read_as_a_step(subtests: pytest.Subtests):
             assert [(step.name, step.at) for step in scenario.steps] == [(verb, 20)]
 
 
-def test_what_a_step_may_say_besides_is_told():
+def test_optional_keys_of_a_step_are_listed():
     assert step_forms.more("forget_cluster_node") == "besides: from, offline"
     assert step_forms.more("publish").startswith("besides: queues, size, ")
     assert step_forms.more("kill") == "or several at once: ['a', 'b']"
@@ -36,7 +36,7 @@ def test_an_exercise_shows_how_each_of_its_steps_is_written():
         assert ("how it is written" in told) is (each.form is Form.STEPS), each.key
 
 
-def test_who_has_no_answer_yet_is_shown_one_of_the_form_that_is_asked_for(tmp_path, monkeypatch):
+def test_missing_answer_shows_an_example_of_the_expected_form(tmp_path, monkeypatch):
     monkeypatch.setenv("HAWB_ANSWERS", str(tmp_path / "answers.json"))
     assert "a list of steps, such as [{'set_policy': {'name': " in check("10-late-mirror", ...).says
     assert "settings of the nodes, such as {'quorum_cluster_size': …}" in check("17-size", ...).says

@@ -1,4 +1,4 @@
-"""Exercises of the studies: the answers that are right, those that are refused and why, and answers that are none."""
+"""Exercises of the studies: accepted answers, refused answers with reasons, and invalid answers."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ WRONG = [
 
 
 @pytest.mark.parametrize("key", EXERCISES)
-def test_right_answers(key: str):
+def test_right_answers_are_accepted(key: str):
     assert [check(key, answer).right for answer in RIGHT[key]] == [True] * len(RIGHT[key])
 
 
 @pytest.mark.parametrize(("key", "answer", "says"), WRONG)
-def test_wrong_answers_and_why(key: str, answer: object, says: str):
+def test_wrong_answers_are_refused_with_a_reason(key: str, answer: object, says: str):
     verdict = check(key, answer)
     assert not verdict.right
     assert says in verdict.says
 
 
 @pytest.mark.parametrize("key", EXERCISES)
-def test_a_question_says_what_an_answer_gives(key: str):
+def test_question_states_the_form_of_the_answer(key: str):
     assert all(name in repr(exercise(key)) for name in EXERCISES[key].keys)

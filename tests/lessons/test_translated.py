@@ -1,4 +1,4 @@
-"""The lessons in other languages: what is read of a notebook, the catalogues of lessons, and each edition, played."""
+"""Translated lessons: extraction of texts, catalogues, and each edition, which is run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ENGLISH_WORDS = re.compile(r"\b(?:the|was|were|is|are|of|and|nothing|lost|killed
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of answers; and what the process speaks is English again afterwards."""
+    """Use a separate file of answers, and restore English afterwards."""
     monkeypatch.setenv(answers.VARIABLE, str(tmp_path / "answers.json"))
     monkeypatch.setattr(languages, "_spoken", ENGLISH)
     return tmp_path / "answers.json"
@@ -64,7 +64,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("", []),
     ],
 )
-def test_what_is_read_of_markdown(source: str, read: list[str]) -> None:
+def test_texts_are_extracted_from_markdown(source: str, read: list[str]) -> None:
     pieces = list(of_markdown(source))
     assert [piece.text for piece in pieces if piece.text] == read
     assert "".join(map("".join, pieces)) == source
@@ -82,19 +82,19 @@ def test_what_is_read_of_markdown(source: str, read: list[str]) -> None:
         ('", ".join(names)', []),
     ],
 )
-def test_what_is_read_of_code(source: str, read: list[str]) -> None:
+def test_texts_are_extracted_from_code(source: str, read: list[str]) -> None:
     pieces = list(of_code(source))
     assert [piece.text for piece in pieces if piece.text] == read
     assert "".join(map("".join, pieces)) == source
 
 
-def test_names_and_states_are_no_prose() -> None:
+def test_names_and_states_are_not_translated() -> None:
     names = ("orders.eu", "running", "ha.mail, charts", "^orders\\.", "when-synced")
     assert not [text for text in names if is_prose(text)]
 
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-def test_the_pieces_of_a_cell_are_the_cell(file: Path) -> None:
+def test_pieces_of_a_cell_join_to_the_cell(file: Path) -> None:
     for cell in nbformat.read(file, as_version=4).cells:
         pieces = (of_code if cell.cell_type == "code" else of_markdown)(cell.source)
         assert "".join(map("".join, pieces)) == cell.source
@@ -107,7 +107,7 @@ def kept_messages(language: str) -> list[Message]:
     return [message for message in catalogues.stored(language, LESSONS) if message.id]
 
 
-def test_each_paragraph_has_its_translation_and_no_other_is_kept() -> None:
+def test_catalogue_has_exactly_the_paragraphs() -> None:
     wanted = [message.id for message in texts.template() if message.id]
     assert len(wanted) > 150
     for language in OTHERS:
@@ -116,7 +116,7 @@ def test_each_paragraph_has_its_translation_and_no_other_is_kept() -> None:
 
 @pytest.mark.parametrize("marks", MARKS, ids=MARKS.get)
 @pytest.mark.parametrize("language", OTHERS)
-def test_a_translation_has_what_its_paragraph_has(language: str, marks: str) -> None:
+def test_translation_keeps_markup_and_code(language: str, marks: str) -> None:
     differ = [message.string for message in kept_messages(language)
               if Counter(re.findall(marks, message.id)) != Counter(re.findall(marks, message.string))]  # fmt: skip
     assert not differ
@@ -130,7 +130,7 @@ def test_a_paragraph_in_chinese_is_in_chinese() -> None:
 
 
 @pytest.mark.parametrize(("language", "name"), EACH)
-def test_an_edition_is_the_same_notebook_in_other_words(language: str, name: str, tmp_path: Path) -> None:
+def test_edition_differs_only_in_its_texts(language: str, name: str, tmp_path: Path) -> None:
     source, made = original(name), nbformat.reads(editions(language)[f"{language}/{name}"].decode(), as_version=4)
     nbformat.validate(made)
     assert [(cell.id, cell.cell_type) for cell in made.cells] == [(cell.id, cell.cell_type) for cell in source.cells]
@@ -149,7 +149,7 @@ def whole(pieces: list[Piece]) -> list[str]:
     return [piece.text for piece in pieces]
 
 
-def test_there_is_no_edition_in_english() -> None:
+def test_english_has_no_edition() -> None:
     assert editions(ENGLISH) == {}
 
 
@@ -180,7 +180,7 @@ def in_english(said: Iterable[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("key", [key for key in ON_MIRRORED_QUEUES if key[:2] in ("10", "11")])
-def test_a_wrong_answer_is_told_what_is_wrong_in_the_language(key: str) -> None:
+def test_refusal_of_a_wrong_answer_is_translated(key: str) -> None:
     for answer, _says in ON_MIRRORED_QUEUES[key][:2]:
         with languages.language("zh"):
             verdict = judged(EXERCISES[key], answer)
@@ -188,7 +188,7 @@ def test_a_wrong_answer_is_told_what_is_wrong_in_the_language(key: str) -> None:
         assert CHINESE.search(verdict.says) and not in_english([verdict.says])
 
 
-def test_games_guesses_and_rules_are_told_in_the_language() -> None:
+def test_games_predictions_and_rules_are_translated() -> None:
     with languages.language("pt"):
         [moves, _says], *_ = WRONG_MOVES["11-three-moves"]
         guess = predict("Quem?", ["b", "c"], "11-who", "c").asked

@@ -1,4 +1,4 @@
-"""The search as notebook 26 calls it; what it finds is in test_explore.py."""
+"""The worst-case search as notebook 26 calls it. test_explore.py tests what it finds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hawb.lessons.worst_case import QUEUE, mirrored, quorum, worst
 
 
-def test_a_story_is_played_and_shown_as_a_scenario():
+def test_found_story_is_shown_as_a_scenario():
     cluster = mirrored(promote_on_failure="always")
     before = cluster.outcome
     found = worst(cluster, "lost-confirmed", 1, 1, "stop kill")
@@ -18,7 +18,7 @@ def test_a_story_is_played_and_shown_as_a_scenario():
     assert cluster.outcome == before
 
 
-def test_without_a_story_it_says_so():
+def test_absence_of_a_story_is_stated():
     found = worst(quorum(), "lost-confirmed", 1, 0)
     told = repr(found).splitlines()
     assert told[:2] == [
@@ -28,7 +28,7 @@ def test_without_a_story_it_says_so():
         _ = found.cluster
 
 
-def test_the_policy_is_as_asked_for():
+def test_search_uses_the_requested_policy():
     cluster = mirrored("all", promote_on_shutdown="always")
     assert cluster.queues[QUEUE]["mirrors"] == ["b", "c"]
     assert cluster.queues[QUEUE]["messages"] == 5

@@ -1,4 +1,4 @@
-"""What would have kept them: the story under each single change, with what it keeps and what it costs."""
+"""Changes that prevent a loss: the story under each single change, with the messages kept and the cost."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ def of(alternatives: Alternatives, what: str) -> Alternative:
     return found[0]
 
 
-def test_a_loss_is_traced_to_the_step_behind_it_and_an_outage_too():
+def test_losses_and_outages_are_traced_to_their_step():
     run = story(*UNSYNCHRONISED, {"declare": {"queue": "other", "node": "b"}}, {"kill": "b"})
     found = [(one.queue, one.step, runs.size(one.lost)) for one in harms(run)]
     assert found == [("q", 6, 100), ("other", 8, 0), ("q", 8, 0)]
 
 
-def test_what_the_story_began_with_is_no_harm_of_a_step():
+def test_initial_outage_is_not_traced_to_a_step():
     down = {"nodes": ["a", "b"], "version": "3.10", "down": {"a": "killed"}}
     standing = [{"queue": "q", "master": "a", "messages": 3}]
     assert harms(story({"wait": 1}, cluster=down, queues=standing)) == []
 
 
-def test_what_is_traced_to_no_step_is_left_out(monkeypatch):
+def test_harm_without_a_step_is_left_out(monkeypatch):
     run = story(*UNSYNCHRONISED)
     beginning = run.moment().trace()[0]
     monkeypatch.setattr(harm, "root", lambda trace, entry: replace(beginning, step=-1))
@@ -87,12 +87,12 @@ def test_what_is_traced_to_no_step_is_left_out(monkeypatch):
         ("ha-promote-on-shutdown: always", 0, "running"),
     ],
 )
-def test_each_change_of_a_lost_mirror_keeps_what_the_rules_say(what, kept, state):
+def test_each_change_keeps_the_expected_messages(what, kept, state):
     found = of(asked(story(*UNSYNCHRONISED)), what)
     assert (found.kept, found.result.state) == (kept, state)
 
 
-def test_what_helps_most_comes_first_and_the_cheaper_of_equals():
+def test_changes_are_ordered_by_messages_kept_then_cost():
     alternatives = asked(story(*UNSYNCHRONISED))
     order = [one.change.what.split(":")[0] for one in alternatives.changed]
     assert order[:2] == ["ha-sync-mode", "sync_queue, waited for, before the kill"]
@@ -101,7 +101,7 @@ def test_what_helps_most_comes_first_and_the_cheaper_of_equals():
     assert (0, 0) < costs[0] <= costs[1]
 
 
-def test_a_synchronisation_that_is_waited_for_delays_what_has_a_time():
+def test_waiting_for_a_synchronisation_delays_timed_steps():
     timed = (*UNSYNCHRONISED[:-1], {"publish": {"queue": "q", "count": 100_000}}, {"kill": "a", "at": 14})
     run = story(*timed, {"publish": {"queue": "q", "count": 1}, "at": 20}, cluster={"timing": {"sync_messages_s": 10}})
     found = of(asked(run), "sync_queue")
@@ -112,7 +112,7 @@ def test_a_synchronisation_that_is_waited_for_delays_what_has_a_time():
     assert kill.at > 1000
 
 
-def test_one_more_mirror_is_one_more_where_there_is_a_node_for_it():
+def test_one_more_mirror_is_offered_if_a_node_is_free():
     exactly = (policy(ha_mode="exactly", ha_params=2), declare(), PUBLISH, {"kill": ["a", "b"]})
     run = story(*exactly)
     found = of(asked(run), "one more mirror")
@@ -127,13 +127,13 @@ def test_one_more_mirror_is_one_more_where_there_is_a_node_for_it():
 
 
 @pytest.mark.parametrize("given", [(), (policy(max_length=500),)])
-def test_a_queue_without_mirrors_gets_one_by_its_own_policy_or_a_new_one(given):
+def test_unmirrored_queue_gets_a_mirror_by_its_policy_or_a_new_one(given):
     found = of(asked(story(*given, *ALONE)), "a mirror")
     assert (found.result.state, found.result.copies) == ("running", 2)
     assert found.change.where == ("policy p" if given else "a policy for this queue")
 
 
-def test_a_queue_that_stood_at_the_start_has_its_new_replica_from_the_start():
+def test_initial_queue_has_its_new_replica_from_the_start():
     standing = {"queue": "q", "master": "a", "mirrors": ["b"], "synchronised_mirrors": ["b"], "messages": 7}
     mirrored = {"name": "p", "pattern": "q", "definition": {"ha-mode": "exactly", "ha-params": 2}}
     run = story({"kill": ["a", "b"]}, policies=[mirrored], queues=[standing])
@@ -146,7 +146,7 @@ def test_a_queue_that_stood_at_the_start_has_its_new_replica_from_the_start():
     assert (five.result.state, five.result.copies) == ("running", 5)
 
 
-def test_a_change_is_made_where_the_decision_is_made():
+def test_change_is_made_in_the_policy_that_decides():
     by_operator = {"name": "o", "pattern": "^q", "definition": {"ha-mode": "exactly", "ha-params": 2}}
     steps = ({"set_operator_policy": by_operator}, declare(), PUBLISH, {"kill": ["a", "b"]})
     alternatives = asked(story(policy(max_length=500), *steps, version="3.13"))
@@ -155,7 +155,7 @@ def test_a_change_is_made_where_the_decision_is_made():
     assert of(alternatives, "ha-sync-mode").change.where == "policy p"
 
 
-def test_what_rabbitmq_refuses_is_named_in_its_words():
+def test_refused_change_shows_rabbitmqs_text():
     run = story(policy(ha_mode="all"), declare(x_max_priority=3), *UNSYNCHRONISED[2:])
     refused = of(asked(run), "a quorum queue")
     assert (refused.run, refused.result) == (None, None)
@@ -165,12 +165,12 @@ def test_what_rabbitmq_refuses_is_named_in_its_words():
     assert of(asked(five), "5 members").change.impossible == "the cluster has 3 nodes"
 
 
-def test_a_release_without_mirroring_offers_none():
+def test_mirroring_is_not_offered_since_4_0():
     found = of(asked(story(*ALONE, version="4.0")), "a mirror")
     assert found.change.impossible
 
 
-def test_what_does_not_last_is_offered_to_last():
+def test_durability_and_persistence_are_offered():
     fleeting = {"publish": {"queue": "q", "count": 5, "persistent": False, "mode": "plain"}}
     run = story(declare(), fleeting, {"stop": "a"}, {"start": "a"})
     assert of(asked(run), "persistent messages").kept == 5
@@ -178,7 +178,7 @@ def test_what_does_not_last_is_offered_to_last():
     assert (plain_mode.kept, plain_mode.result.lost_confirmed, asked(run).as_played.lost_confirmed) == (0, 5, 0)
 
 
-def test_a_partition_is_offered_the_other_handlings():
+def test_other_partition_handling_modes_are_offered():
     cut = (policy(ha_mode="all"), declare(), {"partition": [["a"], ["b", "c"]], "at": 5}, {"wait": 100})
     later = ({"publish": {"queue": "q", "count": 9, "node": "a"}}, {"heal": True}, {"stop": ["a"]}, {"start": ["a"]})
     run = story(*cut, *later)
@@ -187,7 +187,7 @@ def test_a_partition_is_offered_the_other_handlings():
 
 
 @pytest.mark.parametrize("file", SCENARIOS[::6], ids=lambda file: file.stem)
-def test_every_change_can_be_told_and_the_story_itself_is_left_as_it_was(file):
+def test_every_change_has_a_text_and_the_story_is_unchanged(file):
     run = Run.of(load(file))
     before = plain(run.scenario)
     for found in harms(run):
@@ -201,7 +201,7 @@ def test_every_change_can_be_told_and_the_story_itself_is_left_as_it_was(file):
     assert plain(run.scenario) == before
 
 
-def test_names_from_outside_are_escaped():
+def test_names_are_escaped():
     for name in HOSTILE:
         written = json.dumps(UNSYNCHRONISED).replace('"p"', json.dumps(name)).replace('"q"', json.dumps(name))
         steps = json.loads(written.replace("^q", ".*"))
@@ -211,7 +211,7 @@ def test_names_from_outside_are_escaped():
         assert "\u202e" not in told
 
 
-def test_a_cluster_is_asked_in_python():
+def test_cluster_answers_in_python():
     cluster = Cluster.of(story(*UNSYNCHRONISED).scenario)
     answer = cluster.what_would_have_kept("q")
     assert repr(answer).splitlines()[2].startswith("ha-sync-mode: automatic")
@@ -223,7 +223,7 @@ def test_a_cluster_is_asked_in_python():
         cluster.what_would_have_kept("x")
 
 
-def test_each_key_has_rabbitmqs_default_first():
+def test_each_key_lists_rabbitmqs_default_first():
     from hawb.rules.policies import Promote, SyncMode, mirroring
 
     found = mirroring({"ha-mode": "all"})

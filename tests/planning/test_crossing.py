@@ -1,4 +1,4 @@
-"""The move to quorum queues on its road: where it stands between the steps, and what waits for the end."""
+"""The move to quorum queues on an upgrade path: its place between the steps, and queues moved at the end."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ def test_queues_are_moved_before_the_step_that_ends_mirroring():
     assert found.crossing.before.target.version == "3.13"
 
 
-def test_what_only_a_later_release_can_hold_waits_for_the_end():
+def test_queues_that_need_a_later_release_move_at_the_end():
     found = plan()
     assert [move.queue.name for move in later(found)] == ["q.ranked"]
     assert [move.queue.name for move in found.moved] == ["q.plain", "q.ranked"]
     assert later(plan("4.0")) == [] and later(plan("3.10", "3.13")) == []
 
 
-def test_from_4_0_on_the_move_is_made_at_the_end():
+def test_queues_are_moved_at_the_end_since_4_0():
     found = plan("4.0")
     assert found.crossing is not None and found.crossing.before is None
     assert found.crossing.moves_before == len(found.crossing.legs) == 2
 
 
 @pytest.mark.parametrize(("version", "to"), [("3.13", "3.13"), ("4.0", "3.13")])
-def test_there_is_no_road_to_the_same_or_an_older_release(version: str, to: str):
+def test_same_or_older_release_has_no_path(version: str, to: str):
     assert plan(version, to).crossing is None
 
 
-def test_an_unknown_release_has_no_road():
+def test_unknown_release_has_no_path():
     assert plan(release=None).notes[-1] == RELEASE_UNKNOWN and plan(release=None).crossing is None
     with pytest.raises(NoRoad, match="name it with --from"):
         plan(release=None, via=[])
@@ -51,7 +51,7 @@ def test_an_unknown_release_has_no_road():
     assert plan(release="3.7.28").crossing is None
 
 
-def test_the_files_tell_the_release():
+def test_release_is_read_from_the_files():
     assert inventory.of_files(FILES).release == "3.10.8"
     assert inventory.of_files(FILES, "3.12.14").release == "3.12.14"
     assert plan("3.10", release="3.12.14").runs == "3.12.14, by the rules of 3.10.8"

@@ -1,4 +1,4 @@
-"""Dead letters that come back to a queue where they have died: found over exchanges of each type, and nowhere else."""
+"""Linting of dead-letter cycles over exchanges of each type."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def bound(queue: str, key: str = "#", source: str = "dlx", kind: str = "queue") 
 
 
 def cycles(given: Inventory) -> list[tuple[str, str, list[str]]]:
-    """(code, what it is about, the queues on the way) of each finding about dead letters."""
+    """Return code, subject and queues of each finding about dead letters."""
     found = [one for one in lint(given).findings if "path" in one.detail]
     return [(one.code, one.where, one.detail["queues"]) for one in found]
 
 
 def under_policy(*bindings: Binding, kind: str = "topic", pattern: str = "^data", **keys: object) -> Inventory:
-    """Two queues, data and data_dead, under a policy with a dead-letter exchange of a type."""
+    """Return queues data and data_dead under a policy with a dead-letter exchange of this type."""
     queues = [queue("data"), queue("data_dead")]
     given = policy("dlx", pattern, **(DEAD | keys))
     return cluster(given, queues=queues, exchanges={("/", "dlx"): kind}, bindings=list(bindings))
@@ -63,7 +63,7 @@ FEEDS_ITSELF = [("policy-feeds-itself", "policy dlx", ["data_dead"])]
                       dead_letter_routing_key="b"), []),
     ],
 )  # fmt: skip
-def test_a_policy_that_dead_letters_its_own_dead_letter_queue(given: Inventory, found: list):
+def test_policy_that_applies_to_its_own_dead_letter_queue_is_a_cycle(given: Inventory, found: list):
     assert cycles(given) == found
 
 
@@ -94,12 +94,12 @@ def by_arguments(*queues: tuple[str, dict]) -> Inventory:
          [("dead-letter-cycle", "queue b", ["b"])]),
     ],
 )  # fmt: skip
-def test_cycles_of_queues_by_their_arguments(given: Inventory, found: list):
+def test_cycles_by_queue_arguments_are_found(given: Inventory, found: list):
     assert cycles(given) == found
 
 
 def over_exchanges(kinds: dict[str, str], *bindings: Binding, **queues: dict) -> Inventory:
-    """Queues by their arguments, exchanges by their types, and bindings."""
+    """Return queues with these arguments, exchanges of these types, and bindings."""
     return cluster(queues=[queue(name, arguments=given) for name, given in queues.items()],
                    exchanges={("/", name): kind for name, kind in kinds.items()}, bindings=list(bindings))  # fmt: skip
 
@@ -130,27 +130,27 @@ TO_DLX, TO_FAN = {"x-dead-letter-exchange": "dlx"}, {"x-dead-letter-exchange": "
                         q=TO_DLX, r=TO_FAN | {"x-dead-letter-routing-key": "other"}), None),
     ],
 )  # fmt: skip
-def test_dead_letters_that_come_back_over_a_fanout(given: Inventory, found: list[str] | None):
+def test_cycles_over_fanout_exchanges_are_found(given: Inventory, found: list[str] | None):
     assert cycles(given) == ([] if found is None else [("dead-letter-cycle", f"queue {found[0]}", found)])
 
 
-def test_an_argument_counts_before_a_policy():
+def test_argument_overrides_the_policy():
     given = under_policy(bound("data_dead"))
     given.queues = [queue("data"), queue("data_dead", arguments={"x-dead-letter-exchange": "elsewhere"})]
     assert cycles(given) == []
 
 
-def test_a_cycle_stays_in_its_virtual_host():
+def test_queues_of_different_virtual_hosts_form_no_cycle():
     given = cluster(queues=[queue("a", arguments=to("b")), queue("b", "other", arguments=to("a"))])
     assert cycles(given) == []
 
 
-def test_a_stream_dead_letters_nothing():
+def test_stream_does_not_dead_letter():
     given = cluster(queues=[queue("a", type="stream", arguments=to("a"))])
     assert cycles(given) == []
 
 
-def test_a_long_chain_of_queues_is_no_cycle():
+def test_long_chain_of_queues_is_no_cycle():
     chain = [(f"q{number}", to(f"q{number + 1}")) for number in range(5_000)]
     assert cycles(by_arguments(*chain)) == []
     found = cycles(by_arguments(*chain, ("q5000", to("q0"))))
@@ -166,12 +166,12 @@ def test_a_long_chain_of_queues_is_no_cycle():
              """ '{"dead-letter-exchange": "dlx"}'"""),
     ],
 )  # fmt: skip
-def test_the_advice_is_a_policy_to_set(keys: dict, command: str):
+def test_advice_is_a_set_policy_command(keys: dict, command: str):
     found = [one for one in lint(under_policy(bound("data_dead"), **keys)).findings if "path" in one.detail]
     assert [commands(one) for one in found] == [(command,)]
 
 
-def test_an_export_is_read_with_its_exchanges_and_bindings(tmp_path: Path):
+def test_exchanges_and_bindings_of_an_export_are_read(tmp_path: Path):
     export = {
         "rabbit_version": "3.10.8",
         "policies": [{"vhost": "v", "name": "dlx", "pattern": "^data", "apply-to": "queues",
@@ -192,7 +192,7 @@ def found_in(played: Cluster) -> list[Finding]:
     return list(dead_letter_findings(lint(given).assigned.assignments, given))
 
 
-def test_the_engine_drops_what_the_linter_warns_of():
+def test_engine_drops_messages_in_a_cycle_that_the_linter_reports():
     """A message that expires in each queue of a cycle is dropped once it is back."""
     played = Cluster("a", version="3.10")
     for name, other in (("q1", "q2"), ("q2", "q1")):

@@ -1,5 +1,5 @@
-"""The worst case by search: it finds the known ways to lose messages, shortest first, none where there is none, and its
-answer is the same however the work is spread."""
+"""The worst-case search: it finds the known ways to lose messages, shortest first, and its answer does not depend on
+how the work is distributed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run_of(text: str) -> Run:
 
 
 def answer(run: Run, goal: str, faults: int, operations: int, verbs: frozenset[str] = ALL, **how) -> Progress:
-    """How a search ends. Its story, if there is one, does what it says."""
+    """Return how a search ends. Require that its story, if any, meets the goal."""
     *_, last = explore(run, Question(goal, Spent(faults, operations), verbs), **how)
     assert last.over
     if last.story is not None:
@@ -68,7 +68,7 @@ def answer(run: Run, goal: str, faults: int, operations: int, verbs: frozenset[s
 
 
 def steps(found: Progress, run: Run) -> list[str]:
-    """The verbs that a story adds to a run's own."""
+    """Return the verbs that a story adds to the run."""
     return [step.name for step in found.story.steps[len(run.steps) :]]
 
 
@@ -109,7 +109,7 @@ def test_master_and_only_synchronised_mirror_die_together_under_when_synced():
     assert [step.verb.nodes for step in found.story.steps[len(run.steps) :]] == [("a", "b")]
 
 
-def test_two_sides_go_on_with_different_messages():
+def test_partition_makes_two_sides_diverge():
     run = mirrored()
     found = answer(run, "diverged", 1, 1)
     assert "partition" in steps(found, run)
@@ -117,22 +117,22 @@ def test_two_sides_go_on_with_different_messages():
 
 
 @pytest.mark.parametrize("goal", ["lost-confirmed", "unavailable", "diverged"])
-def test_a_quorum_queue_stands_a_minority_of_faults(goal):
-    """Who stops a node beside takes another member away, so that a queue may be unavailable."""
+def test_quorum_queue_tolerates_a_minority_of_faults(goal):
+    """An additional stop takes another member down, so the queue may be unavailable."""
     found = answer(run_of(QUORUM), goal, 1, 1, ALL - {"stop"} if goal == "unavailable" else ALL)
     assert found.story is None
     assert found.states > 100
 
 
-def test_a_quorum_queue_does_not_stand_a_majority_of_them():
+def test_quorum_queue_does_not_tolerate_a_majority_of_faults():
     run = run_of(QUORUM)
     assert steps(answer(run, "unavailable", 2, 0, frozenset({"kill"})), run) == ["kill"]
     assert steps(answer(run, "unavailable", 1, 1, frozenset({"kill", "stop"})), run) == ["stop", "kill"]
 
 
 @pytest.mark.parametrize("asked", ["consumer_timeout: undefined", "consumer_timeout: 120000"])
-def test_a_search_with_a_client_that_never_answers_ends(asked: str):
-    """However old a delivery is, nothing comes of it where no channel looks."""
+def test_search_with_a_client_that_never_acks_ends(asked: str):
+    """The age of a delivery does not matter if no timeout is configured."""
     run = run_of(HELD.format(asked=asked))
     found = [*islice(explore(run, Question("diverged", Spent(1, 0), frozenset({"partition", "wait"}))), 40)]
     assert found[-1].over and found[-1].story is None
@@ -141,29 +141,29 @@ def test_a_search_with_a_client_that_never_answers_ends(asked: str):
 # How it searches
 
 
-def test_shorter_stories_come_first_and_it_tells_how_far_it_is():
+def test_shorter_stories_come_first_and_progress_is_reported():
     progress = list(explore(run_of(QUORUM), Question("lost-confirmed", Spent(1, 1), ALL)))
     assert all(one.depth <= other.depth and one.states <= other.states for one, other in pairwise(progress))
     assert [one.over for one in progress].count(True) == 1
     assert progress[-1].left == 0
 
 
-def test_a_state_is_gone_on_from_again_with_more_left():
-    """A node may be gone because of a fault or an operation: whoever has spent the other has more of one left."""
+def test_state_is_continued_again_if_more_budget_is_left():
+    """A node may be down by a fault or by an operation, which leaves different budgets."""
     seen: dict[bytes, list[Spent]] = {}
     new = [room._is_new(seen, room.Found(room.Place(spent=spent), b"x", ())) for spent in
            (Spent(1, 1), Spent(2, 1), Spent(0, 2), Spent(1, 1), Spent(0, 1), Spent(1, 0), Spent(0, 2))]  # fmt: skip
     assert new == [True, False, True, False, True, True, False]
 
 
-def test_what_was_confirmed_belongs_to_a_state():
+def test_confirmed_messages_are_part_of_the_state():
     modes = (SYNC_BY_HAND.replace("count: 5", f"count: 5, mode: {mode}") for mode in ("confirm", "plain"))
     promised, plain = map(run_of, modes)
     assert key(promised.moment().state, promised.settings) == key(plain.moment().state, plain.settings)
     assert room.digest(promised.moment(), promised) != room.digest(plain.moment(), plain)
 
 
-def test_a_search_goes_on_from_where_the_run_stands_and_leaves_it_alone():
+def test_search_starts_at_the_end_of_the_run_and_does_not_change_it():
     run = mirrored(sync_mode="manual")
     run.apply_plain({"stop": "b"})
     before = run.scenario
@@ -172,15 +172,15 @@ def test_a_search_goes_on_from_where_the_run_stands_and_leaves_it_alone():
     assert run.scenario == before
 
 
-def test_harm_that_was_done_before_is_not_found():
+def test_earlier_harm_is_not_found():
     run = mirrored(sync_mode="manual")
     run.apply_plain({"stop": "b"})
     run.apply_plain({"kill": "a"})
     assert answer(run, "lost-confirmed", 1, 0, frozenset({"kill"})).story is None
 
 
-def test_what_a_stopped_node_remembers_grows_no_older():
-    """Else a search that may wait would never end."""
+def test_memory_of_a_stopped_node_does_not_age():
+    """Otherwise a search with `wait` would never end."""
     run = mirrored(sync_mode="manual")
     for step in ({"publish": {"queue": "q", "count": 100_000}}, {"kill": "b"}, {"start": "b"}, {"sync_queue": "q"}):
         run.apply_plain(step)
@@ -191,14 +191,14 @@ def test_what_a_stopped_node_remembers_grows_no_older():
     assert progress[-1].over
 
 
-def test_it_is_the_same_story_in_slices_of_any_size():
+def test_answer_does_not_depend_on_the_slice_size():
     run = mirrored(handling="autoheal")
     verbs = frozenset({"partition", "wait", "publish", "heal"})
     whole, sliced = (answer(run, "lost-confirmed", 1, 2, verbs, at_a_time=size) for size in (1000, 7))
     assert replace(sliced, left=whole.left) == whole
 
 
-def test_it_is_the_same_story_when_little_is_kept(monkeypatch):
+def test_answer_does_not_depend_on_the_cache_size(monkeypatch):
     verbs = frozenset({"partition", "wait", "publish", "heal"})
     kept = answer(mirrored(handling="autoheal"), "lost-confirmed", 1, 2, verbs)
     monkeypatch.setattr(room, "AT_HAND", 5)
@@ -206,7 +206,7 @@ def test_it_is_the_same_story_when_little_is_kept(monkeypatch):
 
 
 @pytest.mark.spark
-def test_it_is_the_same_story_on_spark(spark):
+def test_answer_is_the_same_on_spark(spark):
     from hawb.study.spark_search import spread
 
     run, verbs = mirrored(handling="autoheal"), frozenset({"partition", "wait", "publish", "heal"})
@@ -217,8 +217,8 @@ def test_it_is_the_same_story_on_spark(spark):
     assert (found.states, found.depth) == (everything.states, everything.depth)
 
 
-def test_each_place_is_gone_on_from_by_itself():
-    """However places share their beginnings, what follows from one does not hang on which came before."""
+def test_each_place_is_continued_independently():
+    """The successors of a place do not depend on which place came before."""
     run, question = mirrored(sync_mode="manual"), Question("lost-confirmed", Spent(1, 2), ALL)
     places = [found.place for found in followers(run, question, [room.Place()])]
     together = [found.digest for found in followers(run, question, places)]
@@ -238,7 +238,7 @@ def explored(tmp_path: Path, text: str, *options: str):
 SYNC_BY_HAND = MIRRORED.format(mode="exactly, ha-params: 2", handling="ignore", more="ha-sync-mode: manual")
 
 
-def test_the_command_writes_the_story(tmp_path):
+def test_command_writes_the_story(tmp_path):
     found = explored(tmp_path, SYNC_BY_HAND, "--without", "publish")
     assert found.exit_code == 1, found.output
     assert check(Run.of(load(found.stdout)), load(found.stdout).expect) == []
@@ -251,7 +251,7 @@ def test_the_command_writes_the_story(tmp_path):
     assert "scenario:" not in told.stdout
 
 
-def test_the_command_says_that_there_is_none(tmp_path):
+def test_command_states_that_there_is_no_story(tmp_path):
     none = explored(tmp_path, QUORUM, "--operations", "0")
     assert none.exit_code == 0
     question, answer, *_ = none.stdout.splitlines()
@@ -261,7 +261,7 @@ def test_the_command_says_that_there_is_none(tmp_path):
     assert (as_json["story"], as_json["over"], as_json["faults"]) == (None, True, 1)
 
 
-def test_the_command_tells_how_far_a_search_came_that_was_stopped(tmp_path, monkeypatch):
+def test_command_reports_the_progress_of_a_stopped_search(tmp_path, monkeypatch):
     def stopped(*given):
         yield Progress(states=7, tried=9, depth=2, left=3)
         raise KeyboardInterrupt
@@ -274,6 +274,6 @@ def test_the_command_tells_how_far_a_search_came_that_was_stopped(tmp_path, monk
     assert "7 distinct states, 9 steps played" in told.stdout
 
 
-def test_what_cannot_be_asked_is_refused(tmp_path):
+def test_invalid_question_is_refused(tmp_path):
     assert explored(tmp_path, QUORUM, "--for", "happiness").exit_code == 2
     assert explored(tmp_path, "scenario: x\n").exit_code == 2

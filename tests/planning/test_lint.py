@@ -1,5 +1,5 @@
-"""The policy linter: which policy applies to each queue, what it silences, and each kind of finding by the smallest
-cluster that has it."""
+"""The policy linter: the policy of each queue, overridden policies, and each kind of finding in the smallest cluster
+that has it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_each_kind_of_finding_is_found_where_it_is(code: str):
     assert found[0].plain()["severity"] in SEVERITIES
 
 
-def test_nothing_is_found_where_nothing_is_wrong():
+def test_correct_cluster_has_no_findings():
     assert lint(SOUND).findings == []
 
 
@@ -40,9 +40,9 @@ def text(code: str) -> str:
     return next(finding.what for finding in lint(CASES[code]).findings if finding.code == code)
 
 
-def test_what_is_found_is_told_with_its_numbers():
-    told = text("mirroring-silenced")
-    assert told == "not mirrored: 'ttl' applies and overrides 'ha', which would mirror it"
+def test_finding_states_its_numbers():
+    text_of = text("mirroring-silenced")
+    assert text_of == "not mirrored: 'ttl' applies and overrides 'ha', which would mirror it"
     assert text("even-members") == "none of 2 members may fail; 1 would tolerate as many"
     assert text("masters-piled") == "hosts 6 of 6 masters and leaders; an equal share would be 2"
     assert text("never-applies") == "matches queues (1) but applies to none: it is overridden by 'high'"
@@ -54,8 +54,8 @@ def test_what_is_found_is_told_with_its_numbers():
     assert "not for classic queues: delivery-limit; not for quorum queues: ha-mode, ha-params" in text("fits-no-type")
 
 
-def test_the_guides_sum():
-    """50,000 messages of 1 KB are about 49 MB, which is worse where a link takes longer than net_ticktime for them."""
+def test_batch_sizes_are_judged_as_in_the_guide():
+    """50,000 messages of 1 KB are about 49 MB. That is worse if a link needs longer than net_ticktime for them."""
     assert "50,000 messages of 1,024 bytes (assumed) are 49 MiB: 0.5 s" in text("sync-batch-large")
     assert "64 s on a link of 0.8 MB/s, longer than net_ticktime, 60 s" in text("sync-batch-over-ticktime")
     deep = queue(messages=10, message_bytes=10 * 102_400)
@@ -93,12 +93,12 @@ def test_the_guides_sum():
          {"queues": [queue(type="quorum")]}, set()),
     ],
 )  # fmt: skip
-def test_settings_without_effect(keys: dict, more: dict, idle: set[str]):
+def test_settings_without_effect_are_found(keys: dict, more: dict, idle: set[str]):
     found = lint(cluster(policy(**keys), **more)).findings
     assert {finding.detail["key"] for finding in found if finding.code == "key-without-effect"} == idle
 
 
-def test_with_no_node_to_spare_exactly_is_as_all():
+def test_exactly_with_as_many_nodes_counts_as_all():
     found = lint(cluster(policy(ha_mode="exactly", ha_params=3, ha_promote_on_shutdown="always")))
     assert "promotes-always-on-shutdown" in codes(found)
     assert "exactly-promotes-always" not in codes(found)
@@ -108,7 +108,7 @@ ON_SHUTDOWN, ON_FAILURE = {"ha-promote-on-shutdown": "always"}, {"ha-promote-on-
 
 
 @pytest.mark.parametrize(("keys", "lost"), [({}, 0), (ON_SHUTDOWN, 100), (ON_SHUTDOWN | ON_FAILURE, 0)])
-def test_the_engine_loses_in_a_rolling_restart_what_the_linter_warns_of(keys: dict, lost: int):
+def test_engine_confirms_the_warning_about_rolling_restarts(keys: dict, lost: int):
     definition = {"ha-mode": "exactly", "ha-params": 2} | keys
     played = Cluster("a", "b", "c", version="3.10").set_policy("p", "^q", definition).declare("q", node="a")
     played.publish("q", 100)
@@ -119,12 +119,12 @@ def test_the_engine_loses_in_a_rolling_restart_what_the_linter_warns_of(keys: di
     assert ("exactly-promotes-always" in warned) == bool(lost)
 
 
-def test_when_synced_on_failure_keeps_a_stop_from_promoting_too():
+def test_when_synced_on_failure_prevents_promotion_on_stop_too():
     both = policy(ha_promote_on_shutdown="always", ha_promote_on_failure="when-synced", **HA)
     assert not {"exactly-promotes-always", "promotes-always-on-shutdown"} & codes(lint(cluster(both)))
 
 
-def test_what_blocks_a_move_to_quorum_queues():
+def test_features_that_block_a_move_to_quorum_queues_are_found():
     kinds = [
         queue("q1", durable=False, auto_delete=True),
         queue("q2", arguments={"x-queue-mode": "lazy", "x-max-priority": 3, "x-max-length": 5, "x-unheard-of": 1}),
@@ -133,9 +133,9 @@ def test_what_blocks_a_move_to_quorum_queues():
     ]
     found = lint(cluster(policy(max_length=9, **HA), queues=kinds)).findings
     codes_of = {finding.name: finding.code for finding in found if finding.code.endswith("-quorum")}
-    told = {finding.name: [*finding.detail.values()] for finding in found if finding.code.endswith("-quorum")}
+    text_of = {finding.name: [*finding.detail.values()] for finding in found if finding.code.endswith("-quorum")}
     assert codes_of == {"q1": "blocks-quorum", "q2": "blocks-quorum", "q3": "changes-for-quorum"}
-    assert told == {
+    assert text_of == {
         "q1": [
             "is not durable: quorum queues are always durable; is auto-delete: it is deleted with its last consumer"
         ],
@@ -146,33 +146,33 @@ def test_what_blocks_a_move_to_quorum_queues():
 
 
 @pytest.mark.parametrize("key", ["x-queue-mode", "x-queue-master-locator", "x-queue-version"])
-def test_what_only_has_to_change_blocks_nothing(key: str):
+def test_arguments_that_only_change_do_not_block_the_move(key: str):
     found = lint(cluster(policy(**HA), queues=[queue(arguments={key: "default"})])).findings
     assert [finding.code for finding in found if finding.code.endswith("-quorum")] == ["changes-for-quorum"]
 
 
-def test_a_release_that_gave_up_a_setting_goes_by_the_others():
+def test_unknown_setting_is_ignored_and_the_others_apply():
     found = lint(cluster(policy(max_length=9, **HA), version="4.0"))
     assert found.assigned.assignments[0].in_force.definition == {"max-length": 9}
     assert {"unknown-settings", "classic-queue"} <= codes(found)
 
 
-def test_a_policy_that_would_be_refused_applies_to_nothing():
+def test_invalid_policy_does_not_apply():
     found = lint(cluster(policy("bad", priority=9, ha_mode="exactly", ha_params="2"), MIRRORED))
     assert found.assigned.assignments[0].in_force.policy == "p"
     [finding] = found.policies
     assert finding.what.endswith('refuse it: ha-mode="exactly" takes an integer, <<"2">> given')
 
 
-def test_operator_policies_are_looked_at_by_themselves():
+def test_operator_policies_are_linted_separately():
     mine, theirs = policy("mine", max_length=9), policy("theirs", max_length=5)
     found = lint(cluster(mine, operator_policies=[theirs, policy("idle", "^z", expires=5)]))
     assert found.assigned.assignments[0].in_force.definition == {"max-length": 5}
     assert [(one.code, one.where) for one in found.policies] == [("matches-nothing", "operator policy idle")]
 
 
-def test_what_a_release_does_not_know_is_not_read():
-    """3.10 knows no operator policy about mirroring; whatever a file says there is no more than a name."""
+def test_settings_unknown_to_the_release_are_not_read():
+    """3.10 has no operator policy for mirroring, so only the name of the setting is reported."""
     found = lint(cluster(MIRRORED, operator_policies=[policy("theirs", ha_mode=["all"])]))
     assert [(one.code, one.where) for one in found.policies] == [("unknown-settings", "operator policy theirs")]
     assert found.policies[0].what == "RabbitMQ 3.10.8 does not know 'ha-mode' in an operator policy"
@@ -180,12 +180,12 @@ def test_what_a_release_does_not_know_is_not_read():
     assert "policy-refused" in codes(lint(cluster(broken, version="4.0")))
 
 
-def test_policies_of_another_virtual_host_do_not_count():
+def test_policies_of_another_virtual_host_do_not_apply():
     found = lint(cluster(MIRRORED, queues=[queue(vhost="shop"), queue()]))
     assert [one.in_force.policy for one in found.assigned.assignments] == [None, "p"]
 
 
-def test_streams_are_looked_at_as_quorum_queues_are():
+def test_streams_are_linted_like_quorum_queues():
     replicas = {"members": ["a", "b", "c"], "online": ["a", "b"]}
     found = lint(cluster(queues=[queue(type="stream", **replicas), queue("one", type="stream", members=["a"])]))
     assert {"members-offline", "one-member"} <= codes(found)
@@ -194,7 +194,7 @@ def test_streams_are_looked_at_as_quorum_queues_are():
 
 
 @pytest.mark.parametrize("version", ["4.0", "4.3"])
-def test_a_release_without_mirrors_is_given_no_advice_about_them(version: str):
+def test_release_without_mirroring_gets_no_advice_about_it(version: str):
     found = lint(cluster(version=version)).findings
     assert [(one.code, one.severity) for one in found] == [("classic-queue", "warning")]
     assert "mirror" not in found[0].advice.remedy and "quorum queue" in found[0].advice.remedy
@@ -204,7 +204,7 @@ def test_a_release_without_mirrors_is_given_no_advice_about_them(version: str):
     {"durable": False}, {"auto_delete": True}, {"exclusive": True}, {"type": "quorum"}, {"type": "stream"},
     {"arguments": {"x-internal-purpose": "federation"}},
 ])  # fmt: skip
-def test_a_queue_that_is_to_stay_as_it_is_is_no_classic_queue_to_move(facts: dict):
+def test_temporary_queue_is_not_advised_to_move(facts: dict):
     found = lint(cluster(version="4.0", queues=[queue(**facts)]))
     assert not {"classic-queue", "no-policy", "one-replica"} & codes(found)
 
@@ -213,32 +213,32 @@ def test_a_queue_that_is_to_stay_as_it_is_is_no_classic_queue_to_move(facts: dic
     {"ha_mode": "all"}, {"ha_mode": "nodes", "ha_params": ["z"]}, {"ha_mode": "exactly", "ha_params": 9},
     {"ha_promote_on_shutdown": "always", **HA},
 ])  # fmt: skip
-def test_a_policy_that_applies_to_no_classic_queue_is_not_judged_by_its_mirrors(keys: dict):
+def test_policy_without_classic_queues_is_not_judged_by_mirroring(keys: dict):
     nodes = dict.fromkeys("abcd", True)
     for queues in ([queue("other")], [queue(type="quorum")], []):
         found = lint(cluster(policy(**keys), queues=queues, nodes=nodes)).policies
         assert {one.code for one in found} <= {"matches-nothing", "fits-no-type", "passes-over"}
 
 
-def test_an_unmirrored_queue_is_neither_to_be_synchronised_nor_to_be_batched():
+def test_unmirrored_queue_has_no_findings_about_synchronisation():
     alone = [queue(node="a", mirrors=[], messages=9, message_bytes=9 * 2**20)]
     found = lint(cluster(policy(ha_sync_batch_size=50_000, **HA), queues=alone, nodes={"a": True}))
     assert codes(found) == {"one-node"}
 
 
-def test_what_rebalancing_cannot_move_is_not_piled():
+def test_unmovable_masters_are_not_reported_as_piled():
     piled = [queue(f"q{number}", node="b", mirrors=[]) for number in range(6)]
     assert "masters-piled" not in codes(lint(cluster(MIRRORED, queues=piled)))
     led = [queue(f"q{number}", type="quorum", leader="b", members=["a", "b", "c"]) for number in range(6)]
     assert "masters-piled" in codes(lint(cluster(queues=led)))
 
 
-def test_a_queue_that_has_mirrors_is_not_said_to_have_one_replica():
+def test_mirrored_queue_is_not_reported_as_unreplicated():
     found = lint(cluster(queues=[queue(node="a", mirrors=["b"], synchronised=["b"])]))
     assert not {"no-policy", "one-replica"} & codes(found)
 
 
-def test_a_plugins_own_queue_is_told_apart_from_others_of_its_kind():
+def test_queue_of_a_plugin_is_recognised():
     names = ("federation: x -> y", "q", "amq.gen-x")
     found = lint(cluster(version="4.0", queues=[queue(name) for name in names])).findings
     assert {one.name for one in found if one.code == "classic-queue"} == {"q"}
@@ -247,15 +247,15 @@ def test_a_plugins_own_queue_is_told_apart_from_others_of_its_kind():
         assert {one.name for one in found if one.code in ("no-policy", "one-replica")} == {"q", "amq.gen-x"}
 
 
-def test_of_hundreds_of_policies_in_a_tie_the_first_are_named() -> None:
+def test_only_the_first_of_many_tied_policies_are_named() -> None:
     tied = [policy(f"p{number:03}", **HA) for number in range(MOST_TIED * 3)]
     reaches = assign(cluster(*tied)).reaches
     assert {len(reach.tied_with) for reach in reaches} == {MOST_TIED, MOST_TIED + 1}
     assert set(reaches[0].tied_with) == {f"p{number:03}" for number in range(1, MOST_TIED + 1)}
 
 
-def test_many_queues_under_the_same_policies_are_counted_together(monkeypatch) -> None:
-    """Ties among thousands of policies are looked at once, however many queues are under them."""
+def test_queues_under_the_same_policies_are_checked_once(monkeypatch) -> None:
+    """Ties among thousands of policies are computed once for all queues under them."""
     looked_at = []
     monkeypatch.setattr(assignments, "ties", lambda found: looked_at.append(len(found)) or ties(found))
     tied = [policy(f"p{number}", **HA) for number in range(5)]

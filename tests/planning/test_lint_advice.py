@@ -1,4 +1,4 @@
-"""What the linter advises can be done on the release that runs, and what was found is gone once it is done."""
+"""Advice of the linter can be followed on the running release, and removes the finding."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ OF_MIRRORS = {
 """Findings whose advice takes mirrors."""
 
 
-def test_every_advice_is_done_here():
+def test_every_advice_is_tested_here():
     assert DONE.keys() == ADVICE.keys()
 
 
 def refused(after: Inventory, before: Inventory) -> list[str]:
-    """Why the release would refuse the policies that an advice sets; of settings that it does not know other findings
-    tell."""
+    """Return why the release would refuse the policies that an advice sets. Unknown settings have findings of their
+    own."""
     new = [one for one in (*after.policies, *after.operator_policies)
            if one not in (*before.policies, *before.operator_policies)]  # fmt: skip
     fields = [
@@ -72,7 +72,7 @@ def refused(after: Inventory, before: Inventory) -> list[str]:
 
 @pytest.mark.parametrize("version", PROFILES)
 @pytest.mark.parametrize("case", each_third(CASES))
-def test_what_was_found_is_gone_once_the_advice_is_followed(case: str, version: str):
+def test_following_the_advice_removes_the_finding(case: str, version: str):
     given = replace(CASES[case], profile=PROFILES[version])
     before = lint(given).findings
     if version in NOT_MIRRORED:
@@ -89,8 +89,8 @@ def test_what_was_found_is_gone_once_the_advice_is_followed(case: str, version: 
 
 @pytest.mark.parametrize("version", ["3.10", "4.0"])
 @pytest.mark.parametrize("case", each_third(CASES))
-def test_each_advice_that_is_given_leaves_fewer_errors_and_warnings(case: str, version: str):
-    """By `severity`, each where those before it are followed; what is not given makes nothing better, or is done."""
+def test_each_given_advice_reduces_errors_and_warnings(case: str, version: str):
+    """Each advice assumes that those before it are followed. Advice that is not given improves nothing."""
     there = replace(CASES[case], profile=PROFILES[version])
     wanted = bad(lint(there).findings)
     helps, useless = helping(lint(there), 3)
@@ -102,7 +102,7 @@ def test_each_advice_that_is_given_leaves_fewer_errors_and_warnings(case: str, v
     assert len(helps) == 3 or {*bad(lint(there).findings)} & {*wanted} <= {*useless}
 
 
-def test_advice_that_makes_nothing_better_is_not_given():
+def test_advice_that_improves_nothing_is_not_given():
     two = cluster(queues=[queue("q", node="a")], nodes={"a": True, "b": True}, version="4.0")
     assert [*bad(lint(two).findings)] == ["classic-queue"]
     assert helping(lint(two), 3) == ([], ["classic-queue"])  # a majority of two members is both
@@ -112,7 +112,7 @@ def test_advice_that_makes_nothing_better_is_not_given():
     assert row[2] == ""
 
 
-def test_the_advice_about_many_queues_is_that_about_a_few_of_them():
+def test_advice_about_many_queues_is_that_about_a_few():
     def of(count: int) -> Inventory:
         queues = [queue(f"q{number}", node="abc"[number % 3], messages=number) for number in range(count)]
         return cluster(policy("idle", "^z", max_length=9), queues=queues, version="4.0")
@@ -120,7 +120,7 @@ def test_the_advice_about_many_queues_is_that_about_a_few_of_them():
     assert helping(lint(of(9)), 3) == helping(lint(of(900)), 3) == (["matches-nothing", "classic-queue"], [])
 
 
-def test_a_policy_is_split_by_the_types_that_there_are():
+def test_policy_is_split_by_the_existing_queue_types():
     dead = policy("dl", ".*", delivery_limit=9)
     both = cluster(dead, queues=[queue(type="quorum"), queue("s", type="stream")], version="3.13")
     assert [*bad(lint(both).findings)] == ["passes-over"]
@@ -128,7 +128,7 @@ def test_a_policy_is_split_by_the_types_that_there_are():
 
 
 @pytest.mark.parametrize("led", [{"node": "b"}, {"type": "quorum", "leader": "b", "members": ["b", "a"]}])
-def test_masters_are_spread_where_no_file_tells_the_nodes(led: dict[str, object]) -> None:
+def test_rebalancing_is_advised_without_a_list_of_nodes(led: dict[str, object]) -> None:
     other = queue("other", **led | ({"leader": "a"} if "leader" in led else {"node": "a"}))
     piled = cluster(queues=[other, *(queue(f"q{number}", **led) for number in range(8))], nodes={})
     assert "masters-piled" in {one.code for one in lint(piled).findings}

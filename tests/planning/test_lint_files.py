@@ -1,4 +1,4 @@
-"""The policy linter on what it is handed: a real cluster's files, a scenario, and whatever strangers may write."""
+"""The policy linter on files: a real cluster's exports, a scenario, and hostile input."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hawb.views.planning import findings
 # Real files
 
 
-def test_each_queue_of_a_real_cluster_is_under_the_policy_that_its_broker_says():
+def test_queues_of_a_real_cluster_have_the_policies_that_its_broker_reports():
     assigned = assign(inventory.of_files(FILES)).assignments
     assert len(assigned) == 31
     for one in assigned:
@@ -37,7 +37,7 @@ def test_each_queue_of_a_real_cluster_is_under_the_policy_that_its_broker_says()
         assert one.in_force.definition == one.queue.facts.effective_definition
 
 
-def test_what_is_found_of_a_real_cluster():
+def test_findings_of_a_real_cluster():
     found = lint(inventory.of_files(FILES))
     told = {(finding.code, finding.name) for finding in found.findings if finding.severity != "note"}
     assert told == {
@@ -54,7 +54,7 @@ def test_what_is_found_of_a_real_cluster():
 
 
 def told_of(given: Inventory, found: Report) -> list[tuple]:
-    """What a report says of each queue: its names, what is in force, the policies and the findings."""
+    """Return names, effective definition, policies and findings of each queue in a report."""
     one_by_one = zip(given.queues, found.assigned.assignments, found.queues, strict=True)
     return [
         (queue.full_name, one.in_force, one.policies, [finding.plain() for finding in findings])
@@ -63,8 +63,8 @@ def told_of(given: Inventory, found: Report) -> list[tuple]:
 
 
 @pytest.mark.parametrize("files", [FILES, FILES[:1], FILES[1:2]], ids=["both", "export", "listing"])
-def test_queues_looked_at_together_are_told_what_each_alone_is(files: list[Path]):
-    """Queues that differ in their names alone are looked at once."""
+def test_queues_checked_together_have_the_findings_of_each_alone(files: list[Path]):
+    """Queues that differ only in name are checked once."""
     given = inventory.of_files(files)
     given.queues += [Queue(vhost, f"{one.name}.2", one.facts) for one in given.queues for vhost in (one.vhost, "other")]
     found = lint(given)
@@ -76,28 +76,28 @@ def test_queues_looked_at_together_are_told_what_each_alone_is(files: list[Path]
     assert told_of(given, found) == alone
 
 
-def test_queues_under_one_policy_that_silences_another_for_some_are_told_apart():
+def test_queues_with_different_overridden_policies_are_checked_separately():
     silenced = policy("mirrors", "^qa", priority=0, **HA)
     found = lint(cluster(policy("ttl", "^q", priority=1, message_ttl=9), silenced, queues=[queue("q"), queue("qa")]))
     one, other = ({finding.code for finding in findings} for findings in found.queues)
     assert other - one == {"mirroring-silenced"}
 
 
-def test_a_listing_alone_tells_what_is_in_force():
+def test_listing_alone_shows_effective_policies():
     found = lint(inventory.of_files([REAL / "api-queues.json"]))
     assert {one.in_force.policy for one in found.assigned.assignments} >= {"ha-all", "ttl-10min", None}
     assert {"even-members", "when-synced-needs-confirms"} <= codes(found)
     assert not {"no-policy", "policy-differs", "matches-nothing"} & codes(found)
 
 
-def test_a_reading_leaves_nothing_to_the_next():
+def test_reading_keeps_no_state_for_the_next():
     listing = [REAL / "api-queues.json"]
     before = inventory.of_files(listing)
     assert inventory.of_files([*listing, REAL / "api-policies.json"]).policies
     assert inventory.of_files(listing) == before
 
 
-def test_a_scenario_is_taken_as_it_stands_at_its_end():
+def test_scenario_is_linted_at_its_end():
     played = Run.of(load(ROOT / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"))
     told = inventory.of_run(played)
     assert told.nodes == {"a": False, "b": True, "c": False}
@@ -107,7 +107,7 @@ def test_a_scenario_is_taken_as_it_stands_at_its_end():
     assert (finding.code, finding.name) == ("no-mirror-runs", "ha.orders")
 
 
-def test_two_exports_are_not_one_cluster(tmp_path: Path):
+def test_second_export_is_refused(tmp_path: Path):
     (tmp_path / "other.json").write_text('{"queues": []}')
     with pytest.raises(ImportRefused, match="second definitions export"):
         inventory.of_files([*FILES, tmp_path / "other.json"])
@@ -116,7 +116,7 @@ def test_two_exports_are_not_one_cluster(tmp_path: Path):
 # Files of strangers
 
 
-def test_a_file_whose_patterns_take_for_ever_is_refused_by_the_name_of_a_policy(monkeypatch: pytest.MonkeyPatch):
+def test_endless_pattern_is_refused_with_the_policys_name(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(patterns, "MOST_STEPS", 500_000)
     queues = [queue(f"{'a' * 14}{number}!") for number in range(60)]
     slow = policy("slow", pattern="^(a+)+$", **HA)
@@ -125,7 +125,7 @@ def test_a_file_whose_patterns_take_for_ever_is_refused_by_the_name_of_a_policy(
         lint(cluster(policy(), slow, queues=queues))
 
 
-def test_no_name_reaches_beyond_its_place():
+def test_names_are_escaped():
     hostile = "\x1b[2Jq\n\u202e{0}"
     policies = policy(hostile, "q", priority=1, max_length=1), policy("ha", "q", **HA)
     found = lint(cluster(*policies, queues=[queue(hostile)]))
@@ -140,7 +140,7 @@ KEYS = sorted(PROFILES["3.13"].policy_settings)
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=5_000 if LONG else 30)
-def test_whatever_stands_in_an_export_or_a_listing_is_judged_or_refused(
+def test_mutated_export_or_listing_is_linted_or_refused(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ):
     draw, export = random.Random(seed), json.loads(FILES[0].read_text())

@@ -1,4 +1,4 @@
-"""The definitions of a move to quorum queues, which the engine, the import and the linter take."""
+"""Definitions of a move to quorum queues are accepted by the engine, the import and the linter."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from hawb.views.planning.migration_files import texts
 
 
 def accepted(plan: Migration) -> None:
-    """The engine takes each declaration, and the rules each policy."""
+    """Require that the engine accepts each declaration and the rules each policy."""
     moved = [move for move in plan.moves if move.type == "quorum"]
     names = tuple(plan.nodes) or ("a", "b", "c")
     steps = tuple(
@@ -60,7 +60,7 @@ def accepted(plan: Migration) -> None:
 
 
 def read_back(plan: Migration, folder: Path):
-    """The definitions pass the import and the linter, which finds nothing in the way of a queue that was moved."""
+    """Import and lint the definitions. Require that no finding concerns a moved queue."""
     file = folder / "definitions.json"
     file.write_text(json.dumps(definitions(plan)))
     run = Run.of(read_scenario(import_cluster(file).scenario))
@@ -74,7 +74,7 @@ def read_back(plan: Migration, folder: Path):
 
 
 @pytest.mark.parametrize("to", VERSIONS)
-def test_the_real_cluster_moves(to: str, tmp_path: Path):
+def test_definitions_of_the_real_cluster_are_accepted(to: str, tmp_path: Path):
     plan = real(to)
     accepted(plan)
     read_back(plan, tmp_path)
@@ -82,7 +82,7 @@ def test_the_real_cluster_moves(to: str, tmp_path: Path):
     assert not any(HA_SETTINGS & one.definition.keys() for one in plan.policies(False)) or PROFILES[to].mirroring
 
 
-def test_a_second_migration_has_nothing_to_do(tmp_path: Path):
+def test_second_migration_moves_nothing(tmp_path: Path):
     file = tmp_path / "definitions.json"
     file.write_text(json.dumps(definitions(real())))
     again = planned(inventory.of_files([file]))
@@ -125,7 +125,7 @@ POLICIES = st.lists(st.tuples(PATTERNS, st.integers(-1, 1), APPLY_TO, SETTINGS),
 
 
 def any_cluster(queues: list[dict], policies: list[tuple], version: str):
-    """A cluster with these queues under these policies."""
+    """Return a cluster with these queues and policies."""
     return cluster(
         *(policy(f"p{number}", pattern, priority, apply_to, **keys)
           for number, (pattern, priority, apply_to, keys) in enumerate(policies)),
@@ -134,7 +134,7 @@ def any_cluster(queues: list[dict], policies: list[tuple], version: str):
 
 
 @given(st.lists(QUEUES, max_size=8), POLICIES, st.sampled_from(VERSIONS), st.sampled_from(VERSIONS))
-def test_whatever_there_is_what_is_moved_is_accepted(queues, policies, was, to):
+def test_moved_queues_of_any_cluster_are_accepted(queues, policies, was, to):
     made = any_cluster(queues, policies, was)
     plan = planned(made, to)
     accepted(plan)
@@ -145,7 +145,7 @@ def test_whatever_there_is_what_is_moved_is_accepted(queues, policies, was, to):
 
 
 @given(st.lists(QUEUES, max_size=8), POLICIES, st.sampled_from(VERSIONS))
-def test_the_linter_calls_a_blocker_what_a_move_within_the_release_stops_at(queues, policies, version):
+def test_linter_reports_the_blockers_of_the_move(queues, policies, version):
     made = any_cluster(queues, policies, version)
     found = {(one.name, one.code): one.detail for one in lint(made).findings}
     for move in planned(made, version).moves:
@@ -159,7 +159,7 @@ def test_the_linter_calls_a_blocker_what_a_move_within_the_release_stops_at(queu
             assert (move.queue.full_name, "changes-for-quorum") in found
 
 
-def test_each_row_is_about_the_releases_of_which_the_matrix_says_that_they_lack_it():
+def test_rows_apply_to_the_releases_that_lack_the_feature():
     about = defaultdict(set)
     for row in ROWS:
         if row.feature is not None:
@@ -169,8 +169,8 @@ def test_each_row_is_about_the_releases_of_which_the_matrix_says_that_they_lack_
 
 
 @given(st.lists(QUEUES, max_size=6), POLICIES, st.sampled_from(VERSIONS))
-def test_whatever_applies_otherwise_is_named(queues, policies, version):
-    """Within a release the settings of each queue are those that were translated for it, or a clash names the queue."""
+def test_changed_settings_are_reported_as_clashes(queues, policies, version):
+    """Each queue has its translated settings, or a clash names the queue."""
     made = any_cluster(queues, policies, version)
     plan = planned(made, version)
     named = {clash.name for clash in plan.clashes if clash.code == "other-settings"}
@@ -183,7 +183,7 @@ def test_whatever_applies_otherwise_is_named(queues, policies, version):
         assert move.queue.name in named or (limit if limit != NOTHING["max-length"] else None) == wanted
 
 
-def test_virtual_hosts_beside_are_new():
+def test_new_virtual_hosts_have_unused_names():
     made = cluster(queues=[queue("q", vhost) for vhost in ("/", "a", "a-quorum", "quorum")])
     names = beside(planned(made))
     assert not set(names.values()) & set(names)
@@ -193,7 +193,7 @@ def test_virtual_hosts_beside_are_new():
 # Files of somebody else's making
 
 
-def test_an_export_of_one_virtual_host_is_of_that(tmp_path: Path):
+def test_export_of_one_virtual_host_needs_its_name(tmp_path: Path):
     file = tmp_path / "one.json"
     file.write_text(json.dumps({
         "rabbit_version": "3.10.8", "queues": [{"name": "q", "durable": True, "auto_delete": False, "arguments": {}}],
@@ -215,8 +215,8 @@ EXPORT = json.loads(FILES[0].read_text())
 
 @given(st.sampled_from(SECTIONS), st.data())
 @settings(max_examples=5_000 if LONG else 40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_an_odd_export_is_planned_or_refused_in_words(tmp_path: Path, section: str, data: st.DataObject):
-    """Whatever stands in a section, or in place of a value of its first entry."""
+def test_odd_export_is_planned_or_refused(tmp_path: Path, section: str, data: st.DataObject):
+    """Put any value in a section or in a field of its first entry."""
     entry = dict((EXPORT[section] or [{"name": "n", "vhost": "/", "source": "s", "destination": "d"}])[0])
     key = data.draw(st.sampled_from([None, *entry]))
     odd = data.draw(ODD)
@@ -231,7 +231,7 @@ def test_an_odd_export_is_planned_or_refused_in_words(tmp_path: Path, section: s
     Page(written["report.html"])
 
 
-def test_what_the_release_does_not_have_is_left_out_of_its_definitions(tmp_path: Path):
+def test_definitions_omit_what_the_release_does_not_have(tmp_path: Path):
     file = tmp_path / "definitions.json"
     queues = [{"name": "q", "vhost": "/", "auto_delete": True,
                "arguments": {"x-queue-master-locator": "random", "x-max-length": 5}}]  # fmt: skip

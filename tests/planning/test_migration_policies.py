@@ -1,4 +1,4 @@
-"""Moving to quorum queues: policies that are split, what they silenced before, and what applies then."""
+"""Moving to quorum queues: split policies, overridden policies and the resulting settings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def parts(plan: Migration) -> dict[str, tuple]:
     return {one.name: (one.apply_to, one.priority, one.definition) for one in found}
 
 
-def test_mirroring_goes_and_the_rest_of_the_policy_stays():
+def test_mirroring_keys_are_removed_and_others_stay():
     plan = planned(cluster(policy(ha_mode="all", max_length=5)))
     assert parts(plan) == {"p": ("queues", 0, {"max-length": 5})}
 
 
 @pytest.mark.parametrize("to", VERSIONS)
-def test_a_policy_for_both_types_becomes_one_for_each(to: str):
+def test_policy_for_both_types_is_split(to: str):
     plan = planned(cluster(policy(ha_mode="all", max_length=5), queues=BOTH), to)
     if to in ("4.0", "4.3"):
         assert parts(plan) == {"p": ("queues", 0, {"max-length": 5})}
@@ -37,7 +37,7 @@ def test_a_policy_for_both_types_becomes_one_for_each(to: str):
     assert found == [("policy-for-both", "p"), ("other-settings", "q.is")], "q.is had no policy, and has one now"
 
 
-def test_a_policy_that_silenced_another_goes_on_to_do_so():
+def test_policy_still_overrides_another_after_the_move():
     quiet, ttl = policy("quiet", priority=1, ha_mode="all"), policy("ttl", message_ttl=9)
     plan = planned(cluster(quiet, ttl))
     assert parts(plan)["quiet"] == ("queues", 1, NOTHING)
@@ -45,7 +45,7 @@ def test_a_policy_that_silenced_another_goes_on_to_do_so():
     assert "other-settings" not in {clash.code for clash in plan.clashes}
 
 
-def test_a_policy_that_would_reach_other_queues_than_before_is_named():
+def test_policy_that_would_apply_to_other_queues_is_reported():
     quorum_only = policy("limit", priority=5, delivery_limit=3)
     plan = planned(cluster(policy(ha_mode="all"), quorum_only, queues=[queue("q"), queue("q2", type="quorum")]))
     assert {clash.name for clash in plan.clashes if clash.code == "other-settings"} == {"q"}
@@ -57,7 +57,7 @@ def test_upstreams_are_set_by_hand():
     assert parts(plan)["p"][2] == {"federation-upstream-set": "all"}
 
 
-def test_names_of_parts_are_free():
+def test_parts_of_a_policy_have_unused_names():
     taken = policy("p-quorum", pattern="^z", max_length=1)
     plan = planned(cluster(policy(ha_mode="all", max_length=5), taken, queues=BOTH), "3.13")
     assert set(parts(plan)) == {"p", "p-quorum", "p-quorum-2"}
@@ -66,7 +66,7 @@ def test_names_of_parts_are_free():
 @pytest.mark.parametrize("to", VERSIONS)
 @pytest.mark.parametrize("keys", [{"ha_mode": "all", "max_length": 5}, {"max_length": 5, "queue_mode": "lazy"}])
 def test_each_type_gets_its_own_part_of_a_policy(to: str, keys: dict):
-    """By the rules of the release, with a policy above that is for neither."""
+    """Apply the rules of the release, with another policy of higher priority for neither."""
     made = cluster(policy(**keys), policy("other", "^z", 7, max_length=1), queues=BOTH[:2])
     plan = planned(made, to)
     now = [queue(move.queue.name, type=move.type, arguments=move.arguments) for move in plan.moves]
@@ -80,7 +80,7 @@ def test_each_type_gets_its_own_part_of_a_policy(to: str, keys: dict):
     assert "other-settings" not in {clash.code for clash in plan.clashes}
 
 
-def test_a_policy_that_nothing_but_defaults_tells_apart():
+def test_policy_is_split_if_only_defaults_differ():
     plan = planned(cluster(policy(overflow="reject-publish-dlx", max_length=1), queues=BOTH[:2]), "3.10")
     assert parts(plan) == {
         "p": ("queues", 0, {"max-length": 1, "overflow": "reject-publish-dlx", "queue-mode": "default"}),
@@ -94,7 +94,7 @@ def test_a_policy_that_nothing_but_defaults_tells_apart():
     [({"queue_version": 2}, "nothing but queue-version"), (HA, "nothing but mirroring"),
      ({"queue_mode": "lazy", **HA}, "nothing but ha-mode, ha-params, queue-mode")],
 )  # fmt: skip
-def test_a_policy_of_which_nothing_is_left_is_said_to_have_said_what_it_said(keys: dict, said: str):
+def test_removed_policy_is_listed_with_its_content(keys: dict, said: str):
     alone = planned(cluster(policy(**keys), version="3.13"))
     assert [row[1] for row in policy_rows(alone)] == [f"is removed: it contained {said}"]
     silencing = planned(cluster(policy("one", priority=1, **keys), policy("two", max_length=9), version="3.13"))

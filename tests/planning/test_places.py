@@ -1,4 +1,4 @@
-"""Where the things that a linter names stand in files."""
+"""Places in files of the queues and policies that the linter names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hawb.planning import places as room
 from hawb.planning.places import Place, places
 
 
-def test_an_operator_policy_of_an_export_is_a_parameter(tmp_path: Path):
+def test_operator_policy_is_found_among_the_parameters(tmp_path: Path):
     file = tmp_path / "definitions.json"
     file.write_text(
         '{"policies": [\n{"name": "p", "vhost": "shop"}],\n'
@@ -22,13 +22,13 @@ def test_an_operator_policy_of_an_export_is_a_parameter(tmp_path: Path):
     }
 
 
-def test_what_names_no_virtual_host_is_of_the_one_given(tmp_path: Path):
+def test_entries_without_a_virtual_host_belong_to_the_given_one(tmp_path: Path):
     file = tmp_path / "definitions.json"
     file.write_text('{"queues": [{"name": "q"}]}')
     assert places([f"shop={file}"]) == {("queue", "shop::q"): Place(str(file), 1)}
 
 
-def test_the_first_file_that_names_a_thing_counts(tmp_path: Path):
+def test_first_file_with_an_entry_counts(tmp_path: Path):
     first, second = tmp_path / "definitions.json", tmp_path / "queues.json"
     first.write_text('{"queues": [{"name": "q"}]}')
     second.write_text('[\n{"name": "q"},\n{"name": "r"}]')
@@ -38,13 +38,13 @@ def test_the_first_file_that_names_a_thing_counts(tmp_path: Path):
 @pytest.mark.parametrize(
     "content", ["", "queues: [{name", '{"queues": 7, "steps": [3], "items": {}}', "a: &x [*x]", "\ud800"]
 )
-def test_a_file_in_which_nothing_can_be_found_names_nothing(content: str, tmp_path: Path):
+def test_unreadable_file_has_no_places(content: str, tmp_path: Path):
     file = tmp_path / "definitions.json"
     file.write_text(content, errors="surrogatepass")
     assert places([file, tmp_path / "not there"]) == {}
 
 
-def test_a_large_file_is_not_looked_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_large_file_is_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "definitions.json"
     file.write_text('{"queues": [{"name": "q"}]}')
     monkeypatch.setattr(room, "MOST_BYTES", 9)

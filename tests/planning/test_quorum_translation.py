@@ -1,4 +1,4 @@
-"""What a move makes of each argument and each policy setting that a release from 3.8 to 4.3 reads.
+"""Translation of each queue argument and policy setting for quorum queues, in releases 3.8 to 4.3.
 
 A row has an outcome for each version: kept, dropped, blocks (the queue cannot be moved), or what stands in its place.
 """
@@ -122,7 +122,7 @@ SETTINGS = [
 
 
 def each(rows: list[tuple], versions: tuple[str, ...] = VERSIONS) -> list:
-    """A parameter for each cell of a table."""
+    """Return a pytest parameter for each cell of a table."""
     return [
         pytest.param(key, value, version, outcome, id=f"{key}={value}-{version}")
         for key, value, *outcomes in rows
@@ -131,7 +131,7 @@ def each(rows: list[tuple], versions: tuple[str, ...] = VERSIONS) -> list:
 
 
 def outcome(key: str, value: object, settings: dict, blocked: bool) -> str:
-    """What became of a setting, in the words of a row."""
+    """Return the outcome of a setting as a row names it."""
     if blocked:
         return "blocks"
     if key in settings:
@@ -140,14 +140,14 @@ def outcome(key: str, value: object, settings: dict, blocked: bool) -> str:
 
 
 def declared(key: str, value: object, version: str, **facts: object):
-    """The move of a queue with an argument, and the arguments that it has afterwards beside those of its kind."""
+    """Return the move of a queue with an argument, and its remaining arguments."""
     needed = {"x-dead-letter-exchange": "dlx"} if key == "x-dead-letter-routing-key" else {}
     move = planned(cluster(queues=[queue(arguments=needed | {key: value}, **facts)]), version).moves[0]
     return move, {name: worth for name, worth in move.arguments.items() if name not in {"x-queue-type", *needed}}
 
 
 @pytest.mark.parametrize(("key", "value", "version", "becomes"), each(TO_QUORUM))
-def test_an_argument_of_a_queue_that_becomes_a_quorum_queue(key: str, value: object, version: str, becomes: str):
+def test_argument_of_a_queue_that_becomes_a_quorum_queue(key: str, value: object, version: str, becomes: str):
     move, kept = declared(key, value, version)
     assert outcome(key, value, kept, move.type != "quorum") == becomes
     said = [reason.what for reason in move.reasons if reason.what.startswith(f"argument {key}: ")]
@@ -155,22 +155,22 @@ def test_an_argument_of_a_queue_that_becomes_a_quorum_queue(key: str, value: obj
 
 
 @pytest.mark.parametrize(("key", "value", "version", "becomes"), each(STAYS_CLASSIC))
-def test_an_argument_of_a_queue_that_stays_classic(key: str, value: object, version: str, becomes: str):
+def test_argument_of_a_queue_that_stays_classic(key: str, value: object, version: str, becomes: str):
     assert outcome(key, value, declared(key, value, version, durable=False)[1], blocked=False) == becomes
 
 
 @pytest.mark.parametrize(("key", "value", "version", "becomes"), each(STAYS_A_STREAM, VERSIONS[1:]))
-def test_an_argument_of_a_stream(key: str, value: object, version: str, becomes: str):
+def test_argument_of_a_stream(key: str, value: object, version: str, becomes: str):
     assert outcome(key, value, declared(key, value, version, type="stream")[1], blocked=False) == becomes
 
 
 @pytest.mark.parametrize(("key", "value", "version", "becomes"), each(SETTINGS))
-def test_a_setting_of_a_policy_for_quorum_queues(key: str, value: object, version: str, becomes: str):
+def test_policy_setting_for_quorum_queues(key: str, value: object, version: str, becomes: str):
     found = definition({key: value}, {}, PROFILES[version])
     assert outcome(key, value, found.settings, found.blocked) == becomes
 
 
-def test_the_tables_have_every_argument_and_setting_that_the_rules_know():
+def test_tables_list_every_argument_and_setting_of_the_rules():
     checked = {key for checks in CHECKS_OF_VERSION.values() for key in checks} | {*CHECKED, *COMPARED, *CHECKS_4_0}
     read = {f"x-{key}" for profile in QUORUM_PROFILES.values() for key, _ in profile.settings}
     assert (checked | read) - READ_BY.keys() == set()

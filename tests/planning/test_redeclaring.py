@@ -1,4 +1,4 @@
-"""Which applications have to change that declare queues as before, by the way of the move."""
+"""Applications that redeclare moved queues: which must change, by the way of the move."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPE, CLASSIC = ("x-queue-type",), {"x-queue-type": "classic"}
 
 
 def plan(*queues, runs: str = "3.13.7", version: str = "3.13", to: str = "4.0", **default_types: str) -> Migration:
-    """The plan for a release that runs; default types by virtual host, `root` for /."""
+    """Return the plan for the running release, with default types by virtual host (`root` for /)."""
     types = {vhost.replace("root", "/"): kind for vhost, kind in default_types.items()}
     made = cluster(queues=list(queues), version=version, release=runs)
     return crossed(made, to, MATRIX, Routing(["/"], default_types=types))
@@ -53,22 +53,24 @@ def found(arguments: dict, **more):
          ("x-max-length",)),
     ],
 )  # fmt: skip
-def test_who_has_to_change(arguments: dict, more: dict, sends: str, beside: tuple, in_place: tuple, relaxed):
+def test_applications_that_must_change(
+    arguments: dict, more: dict, sends: str, beside: tuple, in_place: tuple, relaxed
+):
     told = found(arguments, **more)
     assert (told.sends, told.in_new_vhost, told.in_place, told.relaxed) == (sends, beside, in_place, relaxed)
     assert told.type == "quorum"
 
 
-def test_an_argument_that_no_quorum_queue_has_is_refused_only_where_it_would_create_the_queue():
+def test_unsupported_argument_is_refused_only_if_it_would_create_the_queue():
     told = found({"x-queue-mode": "lazy", "x-max-length": 5})
     assert (told.in_new_vhost, told.if_created) == ((), ("x-queue-mode",))
 
 
-def test_an_argument_that_the_move_adds_has_to_be_sent():
+def test_added_argument_must_be_sent():
     assert found({"x-queue-master-locator": "random"}).in_new_vhost == ("x-queue-leader-locator",)
 
 
-def test_a_classic_queue_in_the_new_virtual_host_has_to_be_declared_as_one():
+def test_classic_queue_in_the_new_virtual_host_needs_its_type():
     both = plan(queue("moves"), queue("stays", arguments={"x-max-priority": 5}), to="3.13")
     stays = both.moves[1].redeclaration
     assert (stays.type, stays.in_new_vhost, stays.in_place) == ("classic", TYPE, ())
@@ -78,19 +80,19 @@ def test_a_classic_queue_in_the_new_virtual_host_has_to_be_declared_as_one():
     assert plan(queue("m"), queue("s", auto_delete=True)).moves[1].redeclaration is None, "quorum is not filled in"
 
 
-def test_a_queue_that_is_moved_at_the_end_of_the_road_is_classic_until_then():
+def test_queue_moved_at_the_end_of_the_path_is_classic_until_then():
     made = plan(queue("moves"), queue("later", arguments={"x-max-priority": 5}))
     assert made.moves[1].redeclaration.type == "classic"
     assert [row[2] for row in applications.rows(made) if "later" in row[0]] == ["must send x-queue-type classic"]
 
 
-def test_what_stays_is_declared_as_before():
+def test_queues_that_stay_are_declared_as_before():
     kept = plan(queue("qq", type="quorum", arguments={"x-queue-type": "quorum"}), queue("log", type="stream"))
     assert [move.redeclaration for move in kept.moves] == [None, None]
     assert applications.rows(kept) == []
 
 
-def test_no_application_has_to_change_is_no_clash_and_the_way_is_advised():
+def test_move_without_changed_applications_is_advised():
     made = plan(queue("orders"))
     assert verdict(made).sentence == "Yes: nothing changes for orders but the type."
     assert [clash.code for clash in made.clashes] == []
@@ -100,7 +102,7 @@ def test_no_application_has_to_change_is_no_clash_and_the_way_is_advised():
     assert "applications that declare orders, and no others in new virtual hosts" in todo(typed)[0].what
 
 
-def test_the_rows_say_what_to_send():
+def test_rows_state_the_arguments_to_send():
     made = plan(queue("a"), queue("b", arguments=CLASSIC), queue("c", arguments={"x-overflow": "reject-publish-dlx"}))
     assert applications.rows(made) == [
         ("1: c", "no x-queue-type", "must send x-overflow as the queue has it",
@@ -119,8 +121,8 @@ def test_the_rows_say_what_to_send():
      ({"runs": "3.10.5", "version": "3.10", "to": "3.10"}, False), ({"runs": "3.8.9", "version": "3.8"}, True),
      ({"runs": "3.8.9", "version": "3.8", "to": "3.8"}, False)],
 )  # fmt: skip
-def test_runbook_definitions_and_advice_agree_about_the_default_type(more: dict, has: bool):
-    """What a new virtual host has by its command it has after the import too, which sets it anew."""
+def test_runbook_definitions_and_advice_agree_on_the_default_type(more: dict, has: bool):
+    """The import sets the same default type as the command that creates the virtual host."""
     made = plan(queue("orders"), **more)
     text, moving = runbook(made, [], MATRIX), made.moving
     names = beside(moving)
@@ -131,14 +133,14 @@ def test_runbook_definitions_and_advice_agree_about_the_default_type(more: dict,
     assert ("need not change" in text) is has
 
 
-def test_the_default_type_of_a_virtual_host_is_not_taken_away_by_an_import_in_place():
+def test_import_in_place_keeps_the_default_type():
     made = plan(queue("orders"), root="classic")
     assert definitions(made)["vhosts"] == [{"name": "/", "metadata": {"default_queue_type": "classic"}}]
     assert "metadata" not in json.dumps(definitions(plan(queue("orders"))))
 
 
-def test_the_default_types_of_an_export(tmp_path: Path):
-    """As 3.10 and later write them, and as 4.0 to 4.2 do beside the metadata; nothing else is taken over."""
+def test_default_types_are_read_from_an_export(tmp_path: Path):
+    """3.10 and later write them into the metadata, and 4.0 to 4.2 also beside it."""
     told = [{"metadata": {"default_queue_type": "quorum"}}, {"default_queue_type": "rabbit_classic_queue"}, {},
             {"metadata": {"default_queue_type": "undefined"}}, {"metadata": {"default_queue_type": "SECRET"}},
             {"metadata": []}]  # fmt: skip

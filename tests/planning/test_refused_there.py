@@ -1,4 +1,4 @@
-"""What a later release refuses of a cluster: queues, arguments and policies, each by name."""
+"""Queues, arguments and policies that a later release refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def refused(*policies, queues=(), to: str = "4.3", **more) -> dict[str, tuple[st
     return {one.code: one.names for one in found}
 
 
-def test_transient_queues_keep_a_node_of_4_3_before_4_3_6_from_booting():
+def test_transient_queues_prevent_booting_of_4_3_before_4_3_6():
     some = [queue("lasts"), queue("goes", durable=False), queue("mine", durable=False, exclusive=True)]
     assert refused(queues=some) == {"transient-queues": ("goes",)}
     assert refused(queues=some, to="4.0") == {}
@@ -36,11 +36,11 @@ def test_transient_queues_keep_a_node_of_4_3_before_4_3_6_from_booting():
         ({"x-max-age": "1D"}, "stream", "4.3", []),
     ],
 )
-def test_arguments_are_asked_about_one_by_one(arguments: dict, kind: str, to: str, keys: list[str]):
+def test_refused_arguments_are_listed_one_by_one(arguments: dict, kind: str, to: str, keys: list[str]):
     assert refused_arguments(queue(arguments=arguments, type=kind), PROFILES[to]) == keys
 
 
-def test_policies_that_mirror_and_those_with_what_is_not_taken():
+def test_mirroring_policies_and_unsupported_settings_are_listed():
     some = (policy("ha", ha_mode="all"), policy("old", queue_master_locator="random"), policy("fine", max_length=5))
     found = refused_there(cluster(*some, queues=[]), PROFILES["4.3"])
     assert [(one.code, one.names) for one in found] == [("policies", ("ha",)), ("policies", ("old",))]
@@ -49,7 +49,7 @@ def test_policies_that_mirror_and_those_with_what_is_not_taken():
     assert refused_there(cluster(*some, queues=[]), PROFILES["3.13"]) == []
 
 
-def test_what_to_do_names_the_argument_or_the_setting():
+def test_advice_names_the_argument_or_setting():
     some = cluster(policy("old", queue_master_locator="random", max_length=5), policy("odd", "(", max_length=5),
                    queues=[queue(arguments={"x-queue-version": 1})])  # fmt: skip
     assert [one.do for one in refused_there(some, PROFILES["4.3"])] == [
@@ -62,6 +62,6 @@ def test_what_to_do_names_the_argument_or_the_setting():
     ]
 
 
-def test_no_value_is_told():
+def test_values_are_not_shown():
     made = cluster(policy("p", queue_master_locator="SECRET"), queues=[queue(arguments={"x-queue-version": "SECRET"})])
     assert "SECRET" not in repr(refused_there(made, PROFILES["4.3"]))

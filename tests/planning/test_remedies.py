@@ -1,4 +1,4 @@
-"""Advice: what is out of use, and what would make a cluster better, each played before it is given."""
+"""Remedies for unavailable queues. Each is simulated before it is advised."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def kinds(run: Run) -> list[tuple]:
     return [(one.kind, one.nodes, one.queues) for one in remedies(run, alone=short(run))]
 
 
-def test_members_for_many_queues_are_proposed_by_work_that_grows_with_the_queues():
+def test_work_to_propose_members_grows_linearly():
     def work(queues: int) -> Counter[str]:
         alone = QUORUM | {"x-quorum-initial-group-size": 1}
         run = played(*(declared(f"q{number:02}", alone) for number in range(queues)))
@@ -52,7 +52,7 @@ def test_members_for_many_queues_are_proposed_by_work_that_grows_with_the_queues
     assert growth(work, 3)["planning"] < 1.1
 
 
-def test_queues_that_cannot_be_synchronised_are_not_tried_one_by_one(monkeypatch: pytest.MonkeyPatch):
+def test_unsynchronisable_queues_are_not_tried_one_by_one(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(f"{remedies.__module__}.MOST_TRIED", 1)
 
     def work(queues: int) -> Counter[str]:
@@ -81,25 +81,25 @@ MIRRORED = {"policies": [{"name": "ha", "pattern": "^q", "definition": WHEN_SYNC
                 nodes="abcde"), "no_majority", ("b", "c", "d", "e"), ("start", ("d", "e"))),
     ],
 )  # fmt: skip
-def test_what_is_out_of_use_is_told_with_the_nodes_to_start(run: Run, reason: str, down: tuple, remedy: tuple):
+def test_unavailable_queue_names_the_nodes_to_start(run: Run, reason: str, down: tuple, remedy: tuple):
     [out] = out_of_use(run)
     assert (out.queue, out.reason, out.down) == ("q", reason, down)
     [first, *_] = kinds(run)
     assert first[:2] == remedy and first[2] == ("q",)
 
 
-def test_a_metadata_store_without_a_majority_is_out_of_use():
+def test_metadata_store_without_a_majority_is_unavailable():
     run = played({"kill": ["a", "b"]}, version="4.3")
     assert [(one.queue, one.reason, one.down) for one in out_of_use(run)] == [(METADATA, "no_majority", ("a", "b"))]
     assert kinds(run) == [("start_one", ("a", "b"), (METADATA,))]
 
 
-def test_queues_of_a_whole_cluster_are_in_use_and_nothing_is_to_do():
+def test_complete_cluster_needs_no_remedy():
     run = played(declared("q", QUORUM), declared("s", STREAM), declared("p"), version="4.3")
     assert (out_of_use(run), kinds(run)) == ((), [])
 
 
-def test_the_node_of_a_queue_whose_process_has_ended_is_restarted():
+def test_restart_is_advised_for_the_node_of_a_crashed_queue():
     crashes = [{"crash": {"queue": "q", "node": "a"}}] * 6
     run = played(declared("q"), *crashes, version="3.10")
     [remedy] = remedies(run)
@@ -116,7 +116,7 @@ def ghost(members: str, nodes: str, version: str, kind: str = "quorum") -> Run:
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.13", "4.0", "4.3"])
-def test_the_member_on_a_node_that_has_left_is_deleted_before_another_is_added(version: str):
+def test_member_on_a_former_node_is_deleted_before_another_is_added(version: str):
     run = ghost("abc", "abcd", version)
     [remedy] = remedies(run, alone=short(run))
     assert remedy.steps == (
@@ -126,13 +126,13 @@ def test_the_member_on_a_node_that_has_left_is_deleted_before_another_is_added(v
     assert short(improved(run, remedy.steps)) == []
 
 
-def test_a_replica_of_a_stream_is_deleted_where_the_release_can_while_its_node_is_down():
+def test_stream_replica_on_a_former_node_is_deleted_if_the_release_can():
     assert [one[0] for one in kinds(ghost("abc", "abcd", "4.0", "stream"))] == ["replace"]
     assert [one[0] for one in kinds(ghost("abc", "abcd", "3.10", "stream"))] == ["rejoin"]
 
 
 @pytest.mark.parametrize(("version", "waits"), [("3.8", False), ("3.10", False), ("4.0", False), ("4.3", True)])
-def test_a_forgotten_node_is_reset_and_joined_again(version: str, waits: bool):
+def test_forgotten_node_is_reset_and_joined_again(version: str, waits: bool):
     run = played(declared("q", QUORUM), {"stop": "c"}, {"forget_cluster_node": {"node": "c", "from": "a"}},
                  {"start": "c"}, version=version)  # fmt: skip
     assert improved(run, [{"start": "c"}]) is None
@@ -143,7 +143,7 @@ def test_a_forgotten_node_is_reset_and_joined_again(version: str, waits: bool):
     assert short(improved(run, remedy.steps)) == []
 
 
-def test_no_advice_is_given_that_does_not_help():
+def test_useless_remedy_is_not_advised():
     one_node = played(declared("q", QUORUM), nodes="a")
     assert kinds(one_node) == []
     two = ghost("abc", "abc", "3.13")
@@ -151,7 +151,7 @@ def test_no_advice_is_given_that_does_not_help():
 
 
 @pytest.mark.parametrize("nth", sample(range(8)))
-def test_each_advice_over_the_end_of_a_scenario_makes_the_cluster_better(nth: int):
+def test_each_remedy_improves_the_end_of_a_scenario(nth: int):
     """By `standing`: no message more is lost, then fewer queues are out of use, sides of a partition, or replicas that
     lack. The answer of `hawb run` is not worse than before, where RabbitMQ takes all of it without an error."""
     for file in sorted(SCENARIOS.glob("*.yaml"))[nth::8]:
@@ -183,7 +183,7 @@ def clusters(draw: st.DrawFn) -> Run:
 
 @settings(max_examples=60)
 @given(clusters())
-def test_after_each_remedy_the_cluster_is_better_and_no_message_more_is_lost(run: Run):
+def test_each_remedy_improves_the_cluster_without_further_loss(run: Run):
     for measure, found in (
         (standing, remedies(run, alone=short(run))),
         (lambda run: harm(run, None), outlook(run.scenario)[1].remedies),

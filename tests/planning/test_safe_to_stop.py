@@ -1,4 +1,4 @@
-"""Is it safe to stop a node: what happens to each queue, and what RabbitMQ's own checks say of it."""
+"""Safety of stopping a node: the effect on each queue, and RabbitMQ's own checks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def of(cluster: Cluster, node: str) -> Forecast:
     return next(forecast for forecast in safe_to_stop(cluster.run) if forecast.node == node)
 
 
-def test_a_synchronised_mirror_makes_both_ways_safe():
+def test_synchronised_mirror_makes_stop_and_kill_safe():
     forecast = of(mirrored("a", "b"), "a")
     assert (forecast.hurt("stop"), forecast.hurt("kill"), forecast.mirror_sync_critical) == ([], [], ())
     (effect,) = forecast.effects["kill"]
@@ -55,7 +55,7 @@ def test_a_synchronised_mirror_makes_both_ways_safe():
     assert 0 < effect.unavailable_s < 1
 
 
-def test_an_unsynchronised_mirror_loses_in_a_kill_and_waits_in_a_stop():
+def test_unsynchronised_mirror_loses_on_kill_and_blocks_on_stop():
     forecast = of(mirrored("a", "b").stop("b").start("b").publish("ha.q", 3), "a")
     (killed,), (stopped,) = forecast.effects["kill"], forecast.effects["stop"]
     assert (killed.lost, killed.lost_confirmed, killed.down) == (10, 10, False)
@@ -65,7 +65,7 @@ def test_an_unsynchronised_mirror_loses_in_a_kill_and_waits_in_a_stop():
     assert (mark(forecast, "stop"), mark(forecast, "kill")) == ("◌ outage", "▼ loss")
 
 
-def test_a_transient_queue_goes_with_its_node_and_a_mirrored_one_stays_in_vain():
+def test_transient_queue_is_deleted_with_its_node():
     cluster = mirrored("a", "b", ha_promote_on_failure="when-synced").declare("ha.brief", node="a", durable=False)
     cluster.publish("ha.brief", 2).declare("brief", node="a", durable=False).declare("lasting", node="a")
     killed = {effect.queue: effect for effect in of(cluster.stop("b").start("b"), "a").effects["kill"]}
@@ -81,7 +81,7 @@ def test_a_transient_queue_goes_with_its_node_and_a_mirrored_one_stays_in_vain()
     ]  # fmt: skip
 
 
-def test_what_the_checks_do_not_see():
+def test_checks_do_not_see_unreplicated_queues():
     cluster = Cluster("a", "b", version="3.10").declare("plain", node="a").publish("plain", 4, persistent=False)
     forecast = of(cluster, "a")
     assert (forecast.quorum_critical, forecast.mirror_sync_critical) == ((), ())
@@ -89,7 +89,7 @@ def test_what_the_checks_do_not_see():
     assert not of(cluster, "b").hurt("kill")
 
 
-def test_a_bare_majority_is_critical_on_every_member_and_one_more_is_not():
+def test_bare_majority_is_critical_on_every_member():
     cluster = Cluster("a", "b", "c", "d", version="3.10")
     cluster.declare("qq", node="a", arguments={"x-queue-type": "quorum"})
     members = cluster.queues["qq"]["members"]
@@ -110,20 +110,20 @@ def test_a_node_in_maintenance_mode_passes_the_quorum_check_since_3_8_10(version
     assert of(cluster.drain("b"), "b").quorum_critical == critical
 
 
-def test_the_checks_pass_a_cluster_of_one_node():
+def test_checks_pass_a_cluster_of_one_node():
     cluster = mirrored("a").declare("qq", arguments={"x-queue-type": "quorum"})
     forecast = of(cluster, "a")
     assert (forecast.quorum_critical, forecast.mirror_sync_critical) == ((), ())
     assert [effect.queue for effect in forecast.hurt("stop")] == ["ha.q", "qq"]
 
 
-def test_a_queue_that_is_down_already_is_not_hurt_again():
+def test_queue_that_is_already_down_is_not_counted():
     cluster = Cluster("a", "b", version="3.10").declare("q", node="a").kill("a")
     assert of(cluster, "b").effects == {"stop": (), "kill": ()}
 
 
 @pytest.mark.parametrize("file", SCENARIOS[3::9], ids=lambda file: file.stem)
-def test_what_is_forecast_is_what_happens_and_nothing_has_happened(file):
+def test_forecast_agrees_with_the_simulation_and_changes_nothing(file):
     run = Run.of(load(file))
     before, steps = outcome(run), len(run.steps)
     for forecast in safe_to_stop(run):
@@ -158,7 +158,7 @@ def test_what_is_forecast_is_what_happens_and_nothing_has_happened(file):
 
 @st.composite
 def exports(draw: st.DrawFn) -> Scenario:
-    """A cluster as an export has it, with queues that are alike and others."""
+    """Draw a cluster as in an export, with equal and different queues."""
     queues = []
     for number in range(draw(st.integers(1, 3))):
         some = draw(st.permutations("abcd"))[: draw(st.integers(1, 4))]
@@ -180,11 +180,11 @@ def exports(draw: st.DrawFn) -> Scenario:
 
 @settings(max_examples=60)
 @given(exports())
-def test_one_queue_of_each_kind_tells_what_becomes_of_all(scenario: Scenario):
+def test_one_queue_of_each_kind_represents_all(scenario: Scenario):
     assert safe_to_stop_in(scenario)[1] == safe_to_stop(Run.of(scenario))
 
 
-def test_of_very_many_queues_the_worst_are_shown():
+def test_only_the_worst_of_many_queues_are_shown():
     queues = [{"queue": f"q{number:03}", "master": "a", "messages": number} for number in range(150)]
     scenario = read_scenario({"scenario": "x", "cluster": {"nodes": ["a", "b"]}, "queues": queues})
     played, (first, _) = safe_to_stop_in(scenario)
@@ -192,7 +192,7 @@ def test_of_very_many_queues_the_worst_are_shown():
     assert text([first]).count("and 50 more queues") == 1  # a stop and a kill do the same
 
 
-def test_a_node_is_told_in_words_and_names_are_escaped():
+def test_summary_of_a_node_has_escaped_names():
     cluster = mirrored("a", "b").stop("b").start("b").publish("ha.q", 3)
     forecast = of(cluster, "a")
     assert summary(forecast, "kill") == "kill: ha.q loses 10 messages, 10 of them confirmed"
@@ -219,7 +219,7 @@ def safe(tmp_path: Path, *options: str) -> Result:
     return CliRunner().invoke(main, ["safe", str(story), *options], catch_exceptions=False)
 
 
-def test_the_command_tells_all_nodes_and_of_one_whether_it_may_be_stopped(tmp_path):
+def test_command_answers_for_all_nodes_or_one(tmp_path):
     every = safe(tmp_path)
     assert every.exit_code == 1
     assert "◌ cannot be used" in every.stdout
@@ -228,7 +228,7 @@ def test_the_command_tells_all_nodes_and_of_one_whether_it_may_be_stopped(tmp_pa
     assert told["effects"]["kill"][0]["lost"] == 10
 
 
-def test_the_command_names_the_nodes_that_it_could_be_asked_about(tmp_path):
+def test_command_lists_the_running_nodes_for_an_unknown_one(tmp_path):
     refused = safe(tmp_path, "--node", "c")
     assert refused.exit_code == 2
     assert "'c' is not a running node; these run: a, b" in refused.stderr
@@ -241,7 +241,7 @@ REAL = Path(__file__).parents[2] / "data" / "real"
 FILES = [str(REAL / name) for name in ("definitions.json", "api-queues.json", "api-nodes.json")]
 
 
-def test_the_command_takes_an_export_and_writes_a_page(tmp_path: Path):
+def test_command_accepts_an_export_and_writes_a_page(tmp_path: Path):
     done = CliRunner().invoke(main, ["safe", *FILES, "-o", str(tmp_path / "safe.html")], catch_exceptions=False)
     assert done.exit_code == 1 and "scenario's defaults are used" in done.stdout.splitlines()[-1]
     assert done.stderr == f"{tmp_path / 'safe.html'}: the answer as a page\n"
@@ -251,12 +251,12 @@ def test_the_command_takes_an_export_and_writes_a_page(tmp_path: Path):
     assert refused.exit_code == 2 and "no definitions export" in refused.stderr
 
 
-def test_queues_that_only_change_hands_are_one_row():
+def test_queues_that_only_change_their_master_are_one_row():
     forecast = of(mirrored("a", "b").declare("ha.other", node="a"), "a")
     assert [line.count("2: ha.other and ha.q") for line in text([forecast]).splitlines()[2:]] == [0, 1, 0, 0]
 
 
-def test_the_metadata_store_of_4_3_is_told_of_like_a_queue():
+def test_metadata_store_of_4_3_is_listed_like_a_queue():
     cluster = Cluster("a", "b", "c", version="4.3").stop("c")
     forecast = of(cluster, "b")
     assert forecast.quorum_critical == (METADATA,)
@@ -279,15 +279,15 @@ def test_streams_and_their_coordinator_are_counted_since_3_13(version: str):
     assert [(effect.queue, effect.reason) for effect in forecast.hurt("stop")] == [("log", "no_majority")]
 
 
-def test_the_coordinator_counts_every_node_of_the_cluster():
+def test_coordinator_counts_every_node_of_the_cluster():
     cluster = Cluster("a", "b", "c", "d", version="4.0")
     cluster.declare("log", node="a", arguments={"x-queue-type": "stream", "x-initial-cluster-size": 1}).stop("d")
     assert of(cluster, "b").quorum_critical == (COORDINATOR,)
 
 
 @pytest.mark.parametrize("queues", [10, 300])
-def test_queues_of_which_no_file_tells_anything_are_not_played_one_by_one(queues: int, monkeypatch) -> None:
-    """The work grows by what differs: an export of 80,000 queues is no more than one of a few."""
+def test_queues_without_facts_are_not_simulated_one_by_one(queues: int, monkeypatch) -> None:
+    """The work grows with the number of different queues, not with all 80,000 of an export."""
     placed = []
     monkeypatch.setattr(beginning, "place", lambda turn, one, stopped: placed.append(one) or place(turn, one, stopped))
     entries = [{"queue": f"q{number}", "arguments": {"x-max-length": number + 1}} for number in range(queues)]

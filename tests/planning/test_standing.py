@@ -1,4 +1,4 @@
-"""A cluster at a later stop of its road: the same queues under other rules, mirrored ones moved."""
+"""A cluster at a later release of its upgrade path: the same queues under other rules, mirrored ones moved."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def entries(scenario) -> dict:
     return {entry.queue: entry for entry in scenario.queues}
 
 
-def test_a_run_stays_as_it_is_where_nothing_changes():
+def test_run_is_unchanged_if_nothing_changes():
     run = cluster(mirrored("ha"), quorum("qq"), ha=ALL)
     assert standing_at(run, "3.10", False, MATRIX) == run.scenario
     alone = cluster(quorum("qq"), version="4.0")
     assert standing_at(alone, "4.0", True, MATRIX) == alone.scenario
 
 
-def test_other_rules_take_the_queues_where_they_stand_at_the_end():
+def test_queues_keep_their_placement_under_other_rules():
     run = cluster(mirrored("ha"), quorum("qq"), ha=ALL, steps=({"publish": {"queue": "ha", "count": 5}}, {"stop": "a"}))
     found = standing_at(run, "3.13", False, MATRIX)
     assert (found.cluster.version, found.cluster.down, found.steps) == ("3.13", {"a": "stopped"}, ())
@@ -43,14 +43,14 @@ def test_mirrored_queues_become_quorum_queues_of_the_size_that_the_move_gives_th
     assert standing_at(run, "3.13", True, MATRIX).policies == ()
 
 
-def test_what_cannot_be_moved_has_one_replica():
+def test_queue_that_cannot_be_moved_has_one_replica():
     entry = mirrored("ha") | {"durable": False}
     found = standing_at(cluster(entry, version="3.13", ha=ALL | {"max-length": 9}), "3.13", True, MATRIX)
     assert (entries(found)["ha"].master, entries(found)["ha"].mirrors) == ("a", ())
     assert [dict(policy.definition) for policy in found.policies] == [{"max-length": 9}]
 
 
-def test_a_member_that_does_not_run_goes_on_so():
+def test_stopped_member_stays_stopped():
     run = cluster(quorum("qq") | {"stopped_members": ["c"]}, version="3.13")
     for moved in (False, True):
         found = standing_at(run, "4.0", moved, MATRIX)
@@ -58,7 +58,7 @@ def test_a_member_that_does_not_run_goes_on_so():
         assert of_run(Run.of(found)).queues[0].facts.online == ["a", "b"]
 
 
-def test_a_stream_stays_one():
+def test_stream_stays_a_stream():
     run = cluster({"queue": "events", "type": "stream", "members": ["b", "c"], "leader": "b"}, version="3.13")
     for moved in (False, True):
         events = entries(standing_at(run, "4.0", moved, MATRIX))["events"]
@@ -66,7 +66,7 @@ def test_a_stream_stays_one():
 
 
 @pytest.mark.parametrize("version", PROFILES)
-def test_every_release_takes_what_stands(version: str):
+def test_every_release_accepts_the_cluster(version: str):
     moved = not PROFILES[version].mirroring
     run = cluster(mirrored("ha"), quorum("qq"), {"queue": "plain", "master": "b"}, version="3.8", ha=ALL)
     assert sorted(Run.of(standing_at(run, version, moved, MATRIX)).moment().state.queues) == ["ha", "plain", "qq"]

@@ -1,5 +1,5 @@
-"""Rolling upgrades: what is predicted is what the rehearsal shows, the known ways to lose messages are avoided by
-waiting, and the search finds the least of all plans."""
+"""Rolling upgrades: predictions agree with rehearsals, waits avoid the known losses, and the search finds the best
+plan."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def waits(answer: Answer) -> list[str]:
 
 @settings(max_examples=40)
 @given(clusters(), st.data())
-def test_the_rehearsal_of_any_plan_shows_what_is_predicted(run: Run, data: st.DataObject) -> None:
+def test_rehearsal_of_any_plan_agrees_with_the_prediction(run: Run, data: st.DataObject) -> None:
     task = task_of(run, away_s=data.draw(st.sampled_from([0, 30])), drain=data.draw(st.booleans()))
     order = data.draw(st.permutations(task.nodes))
     restarts = [Restart(node, data.draw(st.sampled_from(WAITS))) for node in order]
@@ -43,7 +43,7 @@ def test_the_rehearsal_of_any_plan_shows_what_is_predicted(run: Run, data: st.Da
 
 @settings(max_examples=10)
 @given(clusters())
-def test_nothing_that_a_plan_is_compared_with_is_better(run: Run) -> None:
+def test_compared_plans_are_not_better(run: Run) -> None:
     answer = planned(run)
     careful = [plan for plan in answer.others[1:] if NONE not in {restart.wait for restart in plan.restarts}]
     assert all(answer.plan.prediction.cost() <= plan.prediction.cost() for plan in careful)
@@ -51,7 +51,7 @@ def test_nothing_that_a_plan_is_compared_with_is_better(run: Run) -> None:
 
 
 @pytest.mark.parametrize("objective", sample([[*MEASURES], ["skew", "duration_s"], ["duration_s"]]))
-def test_the_search_finds_the_least_of_all_plans(objective: tuple[str, ...]) -> None:
+def test_search_finds_the_best_plan(objective: tuple[str, ...]) -> None:
     run = cluster(
         mirrored("ha.a", "abc", 40_000), mirrored("ha.b", "bca", 5, "a"), mirrored("keep", "ca"), quorum("qq", "bca"),
         ha=ALL | {"ha-promote-on-shutdown": "always"}, keep={"ha-mode": "exactly", "ha-params": 2},
@@ -70,7 +70,7 @@ def test_the_search_finds_the_least_of_all_plans(objective: tuple[str, ...]) -> 
 
 @settings(max_examples=4)
 @given(clusters(most_nodes=3))
-def test_no_plan_of_any_cluster_is_better_than_the_one_found(run: Run) -> None:
+def test_found_plan_is_optimal_for_any_cluster(run: Run) -> None:
     answer, task = planned(run), task_of(run)
     assume(answer.exact and answer.kinds == answer.queues)
     for order in permutations(task.nodes):
@@ -79,7 +79,7 @@ def test_no_plan_of_any_cluster_is_better_than_the_one_found(run: Run) -> None:
             assert answer.plan.prediction.cost() <= plan.prediction.cost()
 
 
-def test_a_queue_counts_as_often_as_it_stands_for_others():
+def test_representative_queue_is_weighted_by_its_count():
     run = cluster(mirrored("ha"), mirrored("single", "a"), ha=ALL)
     ahead, stages = played_restarts(run, task_of(run), [Restart("a", READY)])
     once, often = (prediction(run.moment(), ahead, stages, counts) for counts in (None, {"single": 10}))
@@ -89,7 +89,7 @@ def test_a_queue_counts_as_often_as_it_stands_for_others():
 
 
 @pytest.mark.parametrize("file", sorted((DATA / "scenarios").glob("*.yaml"))[4::60], ids=lambda file: file.stem)
-def test_any_scenario_can_be_gone_on_from(file: Path):
+def test_upgrade_can_start_from_any_scenario(file: Path):
     run = Run.of(load(file))
     task = task_of(run, away_s=5)
     answer = planned(run)
@@ -100,7 +100,7 @@ def test_any_scenario_can_be_gone_on_from(file: Path):
 # The known worst cases
 
 
-def test_a_queue_under_shutdown_always_is_synchronised_before_its_last_copy_goes():
+def test_queue_with_promote_on_shutdown_always_is_synchronised_first():
     run = cluster(mirrored("ha"), ha=ALL | {"ha-promote-on-shutdown": "always"})
     answer = planned(run)
     naive = answer.others[1].prediction
@@ -109,7 +109,7 @@ def test_a_queue_under_shutdown_always_is_synchronised_before_its_last_copy_goes
     assert "1,000 messages would be lost, ha among them" in answer.plan.stages[2].reason
 
 
-def test_unsynchronised_mirrors_are_waited_for_before_the_first_node_goes():
+def test_unsynchronised_mirrors_are_waited_for_before_the_first_restart():
     run = cluster(mirrored("ha", "abc", 1000, synchronised=""), ha=ALL)
     answer = planned(run, waits=(READY, SYNCED))
     naive = answer.others[1].prediction
@@ -117,7 +117,7 @@ def test_unsynchronised_mirrors_are_waited_for_before_the_first_node_goes():
     assert any(stage.sync == ("ha",) for stage in answer.plan.stages)
 
 
-def test_mirrors_that_synchronise_by_themselves_are_waited_for_by_the_clock():
+def test_automatic_synchronisation_is_waited_for():
     run = cluster(mirrored("ha", "ab", 900_000), nodes="ab", ha=ALL | {"ha-sync-mode": "automatic"})
     answer = planned(run)
     assert waits(answer)[1] == SYNCED and not answer.plan.stages[1].sync
@@ -125,7 +125,7 @@ def test_mirrors_that_synchronise_by_themselves_are_waited_for_by_the_clock():
     assert answer.plan.prediction.outage_s < answer.others[1].prediction.outage_s
 
 
-def test_two_members_are_out_of_use_whatever_one_does_and_three_are_not():
+def test_two_members_are_always_unavailable_and_three_are_not():
     run = cluster(quorum("pair", "ab"), quorum("three", "abc"))
     answer = planned(run)
     down = {effect.queue: effect.down_s for effect in answer.plan.prediction.effects}
@@ -134,7 +134,7 @@ def test_two_members_are_out_of_use_whatever_one_does_and_three_are_not():
     assert wait_for(run, "c", QUORUM_PLUS_ONE) is not None
 
 
-def test_who_waits_for_nothing_takes_the_majority_away():
+def test_plan_without_waits_loses_the_majority():
     run = cluster(quorum("qq", "abc"))
     plans = list(baselines(task_of(run)).values())[:2]
     naive, none = (played_plan(run, task_of(run), restarts).prediction for restarts in plans)
@@ -143,14 +143,14 @@ def test_who_waits_for_nothing_takes_the_majority_away():
     assert {restart.wait for restart in hasty.plan.restarts[1:]} == {NONE}
 
 
-def test_a_quorum_queue_waits_for_one_more_than_a_majority():
+def test_quorum_queue_waits_for_quorum_plus_one():
     answer = planned(cluster(quorum("qq", "abc"), quorum("qr", "bca")))
     assert waits(answer) == [QUORUM_PLUS_ONE] * 3
     assert answer.plan.stages[1].reason.startswith("Without a wait queues could not be used for")
 
 
 @pytest.mark.parametrize(("version", "waited"), [("3.10", READY), ("4.0", QUORUM_PLUS_ONE)])
-def test_a_stream_is_waited_for_where_rabbitmqs_command_counts_it(version: str, waited: str):
+def test_stream_is_waited_for_if_rabbitmqs_command_counts_it(version: str, waited: str):
     entry = quorum("log", "abc") | {"type": "stream"}
     run = cluster(entry, version=version)
     assert meaningful(run, (READY, QUORUM_PLUS_ONE)) == ((READY,) if waited == READY else (READY, QUORUM_PLUS_ONE))
@@ -158,7 +158,7 @@ def test_a_stream_is_waited_for_where_rabbitmqs_command_counts_it(version: str, 
     assert (wait_for(run, "a", QUORUM_PLUS_ONE) is None) == (waited == QUORUM_PLUS_ONE)
 
 
-def test_draining_a_node_waits_for_no_other():
+def test_drain_does_not_wait_for_other_nodes():
     run = cluster(quorum("qq", "abc"))
     task = task_of(run, drain=True)
     naive, none = (played_plan(run, task, restarts) for restarts in list(baselines(task).values())[:2])
@@ -167,14 +167,14 @@ def test_draining_a_node_waits_for_no_other():
     assert [step.name for step in naive.rehearsal.steps[:4]] == ["drain", "stop", "wait", "start"]
 
 
-def test_what_rabbitmqs_command_would_wait_for_in_vain_is_told():
+def test_endless_waits_of_rabbitmqs_command_are_reported():
     answer = planned(cluster(quorum("qq"), quorum("pair", "ab"), quorum("one", "c")))
     assert answer.never == ("one", "pair")
     assert "would wait for ever on the nodes of one and pair" in never(answer)
     assert planned(cluster(quorum("one", "a"), nodes="a")).never == ()
 
 
-def test_the_objective_decides():
+def test_objective_decides_the_plan():
     run = cluster(*(mirrored(f"ha{number}", "abc", 900_000) for number in range(2)), ha=ALL)
     patient, quick = planned(run), planned(run, "duration_s")
     assert quick.plan.prediction.duration_s < patient.plan.prediction.duration_s
@@ -182,13 +182,13 @@ def test_the_objective_decides():
     assert quick.objective == ("duration_s", "lost_confirmed", "lost", "outage_s", "skew")
 
 
-def test_an_order_that_is_given_is_kept():
+def test_given_order_is_kept():
     run = cluster(mirrored("ha"), quorum("qq"), ha=ALL)
     answer = planned(run, orders=(("c", "a", "b"),))
     assert [restart.node for restart in answer.plan.restarts] == ["c", "a", "b"]
 
 
-def test_confirmed_messages_of_steps_count_and_clients_go_on():
+def test_confirmed_messages_count_and_clients_continue():
     run = cluster(
         mirrored("ha", "abc", 0), ha=ALL | {"ha-promote-on-shutdown": "always"},
         steps=(
@@ -200,7 +200,7 @@ def test_confirmed_messages_of_steps_count_and_clients_go_on():
     assert answer.others[1].prediction.lost_confirmed > 7 and answer.plan.prediction.lost_confirmed == 0
 
 
-def test_nodes_that_are_down_are_in_no_plan():
+def test_nodes_that_are_down_are_not_restarted():
     run = cluster(mirrored("ha"), ha=ALL, steps=({"stop": "b"},))
     assert task_of(run).nodes == ("a", "c")
     assert sorted(restart.node for restart in planned(run).plan.restarts) == ["a", "c"]
@@ -209,7 +209,7 @@ def test_nodes_that_are_down_are_in_no_plan():
 # Waits
 
 
-def test_each_wait_begins_with_the_weaker_ones():
+def test_each_wait_includes_the_weaker_ones():
     run = cluster(mirrored("ha", "abc", 300_000), quorum("qq"), ha=ALL | {"ha-sync-mode": "automatic"})
     run.apply_plain({"stop": "a"})
     run.apply_plain({"start": "a"})
@@ -219,7 +219,7 @@ def test_each_wait_begins_with_the_weaker_ones():
     assert [go.over_s for go in found] == sorted({go.over_s for go in found})
 
 
-def test_a_member_that_catches_up_is_waited_for_though_it_is_online():
+def test_lagging_member_is_waited_for_though_online():
     run = cluster(quorum("qq"))
     for step in ({"stop": "c"}, {"publish": {"queue": "qq", "count": 2000, "size": 1_000_000}}, {"start": "c"}):
         run.apply_plain(step)
@@ -229,7 +229,7 @@ def test_a_member_that_catches_up_is_waited_for_though_it_is_online():
     assert quorum_critical(then, 0, "3.10") == () and 2 not in then.queues["qq"].synchronised
 
 
-def test_only_the_queues_of_the_next_node_are_waited_for():
+def test_only_queues_of_the_next_node_are_waited_for():
     policies = {name: {"ha-mode": "nodes", "ha-params": list(nodes), "ha-sync-mode": "automatic"}
                 for name, nodes in (("short", "ab"), ("long", "ac"))}  # fmt: skip
     run = cluster(mirrored("short", "ba", 90_000), mirrored("long", "ca", 900_000), **policies)
@@ -239,7 +239,7 @@ def test_only_the_queues_of_the_next_node_are_waited_for():
     assert 8 < short < 9 and 35 < long < 36
 
 
-def test_kubernetes_goes_by_numbers():
+def test_kubernetes_order_is_by_descending_pod_number():
     task = Task(("rabbit-2", "rabbit-10", "rabbit-1"))
     assert [restart.node for restart in list(baselines(task).values())[2]] == ["rabbit-10", "rabbit-2", "rabbit-1"]
 
@@ -247,7 +247,7 @@ def test_kubernetes_goes_by_numbers():
 # Queues and nodes that are alike
 
 
-def test_alike_queues_are_played_once_and_all_of_them_are_predicted():
+def test_equal_queues_are_simulated_once_and_all_are_predicted():
     many = [mirrored(f"ha{number}", "ab", 1000 + number) for number in range(20)]
     many += [mirrored("hatwo", "ba", 1000), mirrored("other", "ab", 1000), quorum("qq1"), quorum("qq2")]
     run = cluster(*many, ha=ALL, other={"ha-mode": "all", "ha-promote-on-shutdown": "always"})
@@ -259,7 +259,7 @@ def test_alike_queues_are_played_once_and_all_of_them_are_predicted():
     assert len({one.queue for one in answer.others[1].prediction.effects}) == 24
 
 
-def test_what_rules_place_by_lot_or_letters_go_to_stays_alone():
+def test_randomly_placed_queues_and_dead_letter_targets_are_not_merged():
     run = cluster(
         {"queue": "somewhere"}, {"queue": "elsewhere"}, mirrored("q1", "a"), mirrored("q2", "a"), mirrored("dead", "a"),
         mirrored("d1", "a") | {"arguments": {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}},
@@ -267,7 +267,7 @@ def test_what_rules_place_by_lot_or_letters_go_to_stays_alone():
     assert sorted(map(len, alike(run.scenario).kinds.values())) == [1, 1, 1, 1, 2]
 
 
-def test_nodes_change_places_only_where_no_rule_looks_at_names():
+def test_nodes_are_interchangeable_only_if_no_rule_uses_names():
     exactly = {"ha-mode": "exactly", "ha-params": 2}
     ring = [mirrored("x1", "ab"), mirrored("x2", "ac")]
     found = interchangeable(cluster(*ring, x=exactly), "abc")

@@ -1,4 +1,4 @@
-"""A full stop and start of a cluster: no order that is planned waits for ever, or loses what somebody had."""
+"""A full stop and start of a cluster: no planned order deadlocks or loses messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hawb.views.planning.upgrade_runbook import started, stop_runbook
 
 @settings(max_examples=15)
 @given(clusters())
-def test_a_planned_full_stop_never_deadlocks(run: Run) -> None:
+def test_planned_full_stop_never_deadlocks(run: Run) -> None:
     found = plan_full_stop(run, task_of(run, away_s=0))
     assert found.plan.stuck is None and found.plan.prediction.away == ()
     assert found.plan.starts == found.plan.stops[::-1]
@@ -25,14 +25,14 @@ def test_a_planned_full_stop_never_deadlocks(run: Run) -> None:
         assert check(Run.of(scenario), scenario.expect) == []
 
 
-def test_who_starts_the_first_to_stop_first_waits_for_ever():
+def test_starting_the_first_stopped_node_first_deadlocks():
     run = cluster(mirrored("ha"), quorum("qq"), ha=ALL)
     found = full_stop(run, task_of(run), "abc", "abc", "wrong")
     assert (found.stuck, found.waits_for, found.prediction.away) == ("a", ("b", "c"), ("a", "b", "c"))
     assert full_stop(run, task_of(run), "cba", "abc", "ordinals").stuck is None
 
 
-def test_the_node_with_the_only_full_copies_stops_last():
+def test_node_with_the_only_full_copies_stops_last():
     run = cluster(mirrored("ha", "bac", 1000, synchronised=""), ha=ALL | {"ha-promote-on-shutdown": "always"})
     found = plan_full_stop(run, task_of(run))
     assert found.plan.stops[-1] == "b" and found.plan.prediction.lost == 0
@@ -51,7 +51,7 @@ def test_with_khepri_a_majority_starts_together():
     assert full_stop(run, task_of(run), "abc", "abc", "whoever stops first").stuck is None
 
 
-def test_with_khepri_a_member_that_is_down_already_is_none_of_the_majority():
+def test_with_khepri_a_member_that_is_down_does_not_count():
     run = cluster(quorum("qq"), version="4.3")
     run.apply_plain({"kill": "c"})
     found = plan_full_stop(run, task_of(run))

@@ -1,4 +1,4 @@
-"""Plans for rolling upgrades rehearsed on a real cluster: each queue keeps and loses what was predicted.
+"""Plans for rolling upgrades rehearsed on a real cluster: each queue loses what was predicted.
 
 With HAWB_SAMPLE one of them is played, another each day.
 """
@@ -47,7 +47,7 @@ def ready(unavailable) -> Iterator[Bench]:
 
 
 def kept(ready: Bench, run: Run, plan: Plan) -> None:
-    """Plays a rehearsal, and looks what each queue still has."""
+    """Play a rehearsal and compare the messages that each queue still has."""
     told = play(ready, plan.rehearsal).outcome
     lost = {effect.queue: effect.lost for effect in plan.prediction.effects}
     expected = {entry.queue: entry.messages - lost.get(entry.queue, 0) for entry in run.scenario.queues}
@@ -56,7 +56,7 @@ def kept(ready: Bench, run: Run, plan: Plan) -> None:
 
 
 def plan_of(run: Run, way: str) -> Plan:
-    """The plan for one way to restart all nodes, none of which stays away."""
+    """Return the plan for one way to restart all nodes."""
     task = task_of(run, away_s=0)
     if way == STOP:
         return plan_full_stop(run, task).plan
@@ -65,6 +65,6 @@ def plan_of(run: Run, way: str) -> Plan:
 
 
 @pytest.mark.parametrize(("name", "way"), PLANS)
-def test_a_plan_loses_on_a_real_cluster_what_is_predicted(ready: Bench, name: str, way: str) -> None:
+def test_plan_loses_on_a_real_cluster_what_is_predicted(ready: Bench, name: str, way: str) -> None:
     run = CLUSTERS[name]()
     kept(ready, run, plan_of(run, way))

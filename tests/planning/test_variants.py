@@ -1,4 +1,4 @@
-"""Variants: the same steps under another policy or as another type of queue, and the two stories beside each other."""
+"""Variants: the same steps under another policy or with another queue type, compared side by side."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def story(*steps: dict, **more: object) -> Run:
 
 
 def lost(run: Run, variant: Variant, queue: str = "h") -> tuple[list, list]:
-    """What is lost of a queue as it is, and in a variant."""
+    """Return what is lost of a queue in the story and in a variant."""
     return tuple(outcome(one)["ledger"][queue]["lost"] for one in (run, varied(run, variant).run))
 
 
-def test_another_setting_takes_the_same_steps():
+def test_variant_plays_the_same_steps():
     run = story(*LATE)
     assert lost(run, setting("h", "ha-sync-mode: automatic")) == ([[1, 9]], [])
     assert lost(run, setting("h", "a quorum queue")) == ([[1, 9]], [])
     assert lost(run, setting("h", "ha-promote-on-shutdown: always")) == ([[1, 9]], [[1, 9]])
 
 
-def test_a_variant_goes_on_with_its_story():
+def test_variant_continues_with_its_story():
     variant = setting("h", "ha-sync-mode: automatic")
     for number in range(1, len(LATE) + 1):
         other = varied(story(*LATE[:number]), variant).run
         assert [step.name for step in other.steps] == [next(iter(step)) for step in LATE[:number]]
 
 
-def test_a_quorum_queue_as_a_mirrored_one_has_as_many_replicas_and_the_arguments_that_it_may_have():
+def test_quorum_queue_as_a_mirrored_one_keeps_replicas_and_valid_arguments():
     run = story(QUORUM, {"publish": {"queue": "q", "count": 5}}, {"kill": "a"})
     what = "a mirrored queue (ha-mode: exactly, ha-params: 3)"
     told = outcome(varied(run, setting("q", what)).run)
@@ -59,7 +59,7 @@ def test_a_quorum_queue_as_a_mirrored_one_has_as_many_replicas_and_the_arguments
     assert told["queues"]["q"]["synchronised_mirrors"] == ["c"]
 
 
-def test_a_quorum_queue_that_stands_at_the_start_is_mirrored_where_it_had_members():
+def test_initial_quorum_queue_is_mirrored_on_the_nodes_of_its_members():
     standing = {"queue": "q", "type": "quorum", "messages": 4, "leader": "b", "members": ["a", "b"]}
     run = story({"wait": 1}, queues=[standing])
     told = outcome(varied(run, setting("q", "a mirrored queue (ha-mode: exactly, ha-params: 2)")).run)
@@ -67,7 +67,7 @@ def test_a_quorum_queue_that_stands_at_the_start_is_mirrored_where_it_had_member
     assert (told["queues"]["q"]["synchronised_mirrors"], told["queues"]["q"]["messages"]) == (["a"], 4)
 
 
-def test_another_policy_holds_from_the_beginning_and_wherever_the_story_sets_it():
+def test_changed_policy_applies_from_the_start_and_at_each_set_policy():
     kept = {"name": "ha", "pattern": "^h", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
     assert lost(story(*LATE), policy(kept)) == ([[1, 9]], [])
     assert lost(story({"set_policy": HA}, *LATE, policies=[]), policy(kept)) == ([[1, 9]], [])
@@ -80,7 +80,7 @@ def test_another_policy_holds_from_the_beginning_and_wherever_the_story_sets_it(
     assert outcome(other)["queues"]["h"]["operator_policy"] == "op"
 
 
-def test_what_cannot_be_says_why():
+def test_impossible_variant_is_explained():
     run = story(*LATE)
     for variant in (setting("h", "ha-sync-mode: manual"), setting("nobody", "a quorum queue")):
         assert "the story has it itself, or" in varied(run, variant).change.impossible
@@ -91,12 +91,12 @@ def test_what_cannot_be_says_why():
     assert varied(exclusive, setting("h", "a quorum queue")).run is not None  # RabbitMQ's refusal is part of it
 
 
-def test_before_the_first_step_and_about_an_unknown_queue_there_is_nothing_to_set():
+def test_empty_story_and_unknown_queue_have_no_variants():
     assert settings(story(), "h") == settings(story(*LATE), "nobody") == []
 
 
 @pytest.mark.parametrize("file", each_third(SCENARIOS[::11]), ids=lambda file: file.stem)
-def test_every_setting_of_every_queue_can_be_laid_out_and_the_story_is_left_as_it_was(file):
+def test_every_variant_can_be_shown_and_the_story_is_unchanged(file):
     run = Run.of(load(file))
     before, told = plain(run.scenario), outcome(run)
     for queue in list(told["ledger"])[:3]:
@@ -111,7 +111,7 @@ def test_every_setting_of_every_queue_can_be_laid_out_and_the_story_is_left_as_i
 # Beside each other
 
 
-def test_what_differs_comes_first_and_is_marked_and_what_does_not_is_counted():
+def test_differences_come_first_and_equal_rows_are_counted():
     run = story(*LATE[:2], {"declare": {"queue": "plain", "node": "b"}}, *LATE[2:])
     told, other = outcome(run), outcome(varied(run, setting("h", "ha-sync-mode: automatic")).run)
     first, second = side_by_side.pairs(told, other)
@@ -128,13 +128,13 @@ def test_what_differs_comes_first_and_is_marked_and_what_does_not_is_counted():
     assert "rowspan" not in side_by_side.table_html(told, told, "the same")
 
 
-def test_a_queue_of_one_story_alone_is_gone_in_the_other():
+def test_queue_of_one_story_only_is_gone_in_the_other():
     told, other = outcome(story(QUORUM)), outcome(story({"wait": 1}))
     (pair,) = side_by_side.pairs(told, other)
     assert (pair.as_played.state, pair.varied.state, pair.varied.replicas) == ("running", "gone", {})
 
 
-def test_names_from_outside_stay_text():
+def test_names_are_escaped():
     for name in HOSTILE:
         told = outcome(story({"declare": {"queue": name, "node": "a"}}))
         page = side_by_side.table_html(told, outcome(story({"wait": 1})), name)

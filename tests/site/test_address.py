@@ -1,4 +1,4 @@
-"""An address leads to the state that it was made of, and whatever else stands behind a # is refused with a reason."""
+"""Addresses (URL fragments) of lab states: round trip, and refusal of invalid ones."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def there_and_back(controller: Controller) -> tuple[str, Point]:
     return text, point
 
 
-def test_the_cluster_at_rest_has_none():
+def test_initial_cluster_has_no_address():
     assert there_and_back(Controller())[0] == ""
 
 
-def test_steps_stand_in_it_and_can_be_undone():
+def test_address_contains_steps_that_can_be_undone():
     controller = Controller()
     controller.act("kill", "a")
     controller.act("start", "a")
@@ -59,7 +59,7 @@ def test_steps_stand_in_it_and_can_be_undone():
         ("set_policy", {"name": "x", "pattern": "^(?!a)", "definition": {"ha-mode": "exactly", "ha-params": 2}}),
     ],
 )
-def test_any_argument_comes_back(verb: str, argument: object):
+def test_arguments_round_trip(verb: str, argument: object):
     controller = Controller()
     controller.act(verb, argument)
     text, _point = there_and_back(controller)
@@ -67,7 +67,7 @@ def test_any_argument_comes_back(verb: str, argument: object):
     assert text.isascii() and not set(text) & set("<>\"'\\ #")
 
 
-def test_a_step_at_a_time_a_step_back_and_a_moment_come_back():
+def test_timed_steps_step_back_and_moments_round_trip():
     controller = Controller()
     controller.at = "60"
     controller.act("kill", "a")
@@ -80,7 +80,7 @@ def test_a_step_at_a_time_a_step_back_and_a_moment_come_back():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_story_comes_back_at_each_of_its_steps(name: str):
+def test_each_step_of_a_story_round_trips(name: str):
     controller = Controller(FILES[name])
     assert there_and_back(controller)[0] == f"story={name}"
     for ahead in range(1, 1 + controller.story_place[1]):
@@ -88,7 +88,7 @@ def test_a_story_comes_back_at_each_of_its_steps(name: str):
         assert there_and_back(controller)[0] == f"story={name}&ahead={ahead}"
 
 
-def test_a_story_that_was_changed_stands_in_it_as_a_whole():
+def test_changed_story_is_stored_completely():
     controller = Controller()
     controller.act("kill", "a")
     controller.ask_alternatives(worst(controller))
@@ -100,7 +100,7 @@ def test_a_story_that_was_changed_stands_in_it_as_a_whole():
     there_and_back(controller)
 
 
-def test_what_is_too_long_has_none():
+def test_too_long_state_has_no_address():
     controller = Controller()
     controller.act("declare", {"queue": "q" * 200, "node": "a"})
     for _ in range(MOST_CHARACTERS // 200):
@@ -136,10 +136,10 @@ BOMB = urlsafe_b64encode(zlib.compress(b" " * (MOST_BYTES + 1))).decode()
         ("kill=" + "a" * MOST_CHARACTERS, "too long"),
     ],
 )
-def test_anything_else_is_refused_with_a_reason(text: str, said: str):
+def test_invalid_address_is_refused_with_a_reason(text: str, said: str):
     with pytest.raises(ScenarioRefused, match=said):
         point_at(text, STORIES)
 
 
-def test_no_verb_is_called_like_another_field():
+def test_verbs_and_other_fields_have_distinct_names():
     assert not VERBS.keys() & set(ABOUT)

@@ -1,4 +1,4 @@
-"""The first page is small, and its first moves are those of the engine, which goes on from where they lead."""
+"""The first page: small, with precomputed first actions that agree with the engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MENU = {"do": "menu", "menu": "node", "name": "a", "asked": 2}
 
 
 def led_to(messages: list[dict]) -> dict:
-    """Return the view that answers the last of some messages, as the page finds it."""
+    """Return the precomputed view that answers the last message."""
     first, state, view = first_moves("en"), 0, 0
     for message in messages:
         view, state = first["states"][state][key(message)]
@@ -42,7 +42,7 @@ def led_to(messages: list[dict]) -> dict:
         [KILL, {"do": "node", "node": "b", "entry": "stop"}], [{"do": "queue", "queue": "qq.orders", "entry": "purge"}],
     ], 2),
 )  # fmt: skip
-def test_the_engine_goes_on_from_where_they_lead(messages, tmp_path, monkeypatch):
+def test_engine_continues_from_precomputed_actions(messages, tmp_path, monkeypatch):
     (tmp_path / "index.json").write_text("[]")
     monkeypatch.setattr(site_lab, "STORIES", tmp_path)
     posted: list[dict] = []
@@ -55,14 +55,14 @@ def test_the_engine_goes_on_from_where_they_lead(messages, tmp_path, monkeypatch
     assert lab.view["address"] == shown["address"]
 
 
-def test_the_tour_is_played_in_advance():
+def test_tour_is_precomputed():
     assert led_to([KILL])["leads"]["verdict"]["tone"] == "lost"
     assert [one["what"] for one in led_to([KILL])["leads"]["now"]["kept"]][1] == "ha-sync-mode: automatic"
     assert led_to([KILL, TRY])["leads"]["verdict"]["tone"] == "well"
     assert led_to([KILL])["play"]["at_once"] and led_to([KILL])["play"]["movements"]
 
 
-def test_whatever_is_offered_at_rest_is_played_in_advance():
+def test_actions_offered_initially_are_precomputed():
     first = first_moves("en")
     offers = first["views"][0]["offers"]
     played = first["states"][0].keys()
@@ -71,7 +71,7 @@ def test_whatever_is_offered_at_rest_is_played_in_advance():
     assert wanted <= played and key({"do": "queue", "queue": "ha.orders", "entry": "publish 10"}) in played
 
 
-def test_an_address_leads_to_its_view():
+def test_address_opens_its_view():
     first = first_moves("en")
     for address, (view, _state) in first["addresses"].items():
         assert first["views"][view]["address"] == address
@@ -79,14 +79,14 @@ def test_an_address_leads_to_its_view():
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", [name for name in LANGUAGES if name != "en"])
-def test_another_language_has_the_same_moves(name: str):
-    """So the page can go on in another language where it stands."""
+def test_other_languages_have_the_same_actions(name: str):
+    """So the language can be changed at any point."""
     first, other = first_moves("en"), first_moves(name)
     assert [first["states"], len(first["views"])] == [other["states"], len(other["views"])]
     assert [*other["addresses"].values()] == [*first["addresses"].values()]
 
 
-def test_all_that_the_first_page_loads_before_python_is_small():
+def test_first_page_loads_little_before_python():
     told = [PlayedStory(entry, entry.title, "", 0, "", "") for entry in ENTRIES]
     page = front_page(ENTRIES, has_engine=True)
     files = {"site.css": stylesheet(), "front.js": front_script()}
@@ -96,7 +96,7 @@ def test_all_that_the_first_page_loads_before_python_is_small():
     assert sum(sizes.values()) <= MOST_BYTES, sizes
 
 
-def test_it_has_one_invitation_and_few_words():
+def test_first_page_has_one_invitation_and_few_words():
     page = front_page(ENTRIES, has_engine=True)
     drawn = page[: page.index('<section class="ws-chosen">')]
     assert re.findall(r"<a [^>]+>([^<]+)</a>", drawn) == ["Kill a"]
@@ -104,7 +104,7 @@ def test_it_has_one_invitation_and_few_words():
     assert 20 <= len(" ".join(paragraphs).split()) <= 35
 
 
-def test_twelve_stories_stand_before_all_each_with_a_picture():
+def test_twelve_featured_stories_have_pictures():
     page = front_page(ENTRIES, has_engine=True)
     cards = re.findall(r'<li><a href="stories/([^"]+)\.html"><b[^>]*>([^<]+)</b>.*?(<svg.*?</svg>)', page, re.DOTALL)
     assert [card[:2] for card in cards] == [(one.name, html(one.question)) for one in CHOSEN]
@@ -112,6 +112,6 @@ def test_twelve_stories_stand_before_all_each_with_a_picture():
 
 
 @pytest.mark.parametrize("chosen", CHOSEN, ids=lambda chosen: chosen.name)
-def test_a_question_is_asked_before_the_last_step(chosen):
+def test_question_is_asked_before_the_last_step(chosen):
     steps = load(ROOT / "data" / "scenarios" / f"{chosen.name}.yaml").steps
     assert chosen.played < len(steps)

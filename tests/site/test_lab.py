@@ -1,4 +1,4 @@
-"""The lab with text in place of widgets: what the stage asks for is done as in Jupyter, and any step can be typed."""
+"""The lab of the site, with text in place of widgets: same actions as in Jupyter, and typed steps."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from hawb.site.lab import TextLab, begin, form, read_typed
 
 @pytest.fixture
 def lab():
-    """A lab, and as `lab.told` what its page was last told."""
+    """Return a lab, with the last messages to its page as `lab.told`."""
     made = TextLab(Controller(), [(TITLE, START)], lambda told: setattr(made, "told", json.loads(told)))
     made.show()
     return made
 
 
-def test_a_node_is_killed_and_the_page_is_told_why(lab):
+def test_kill_shows_the_explanation(lab):
     lab.receive({"do": "node", "node": "a", "entry": "kill"})
     leads = lab.told["view"]["leads"]
     assert leads["verdict"]["tone"] == "lost" and "ha-sync-mode is manual" in leads["why"][0]
     assert lab.told["drawer"] is None
 
 
-def test_another_language_is_told_with_its_words_before_what_is_shown(lab):
+def test_texts_of_a_language_are_sent_before_the_view(lab):
     told = []
     lab.post = lambda text: told.append(json.loads(text))
     lab.receive({"do": "panel", "panel": "Story"})
@@ -42,7 +42,7 @@ def test_another_language_is_told_with_its_words_before_what_is_shown(lab):
     assert shown["drawer"]["title"] == "História" and "A política ha-all" in shown["drawer"]["read"]
 
 
-def test_a_form_is_a_step_to_be_typed(lab):
+def test_form_is_a_typed_step(lab):
     lab.receive({"do": "queue", "queue": "ha.orders", "entry": "publish…"})
     assert lab.told["drawer"]["typed"] == "publish:\n  queue: ha.orders\n  count:\n"
     lab.receive({"do": "step", "text": "publish:\n  queue: ha.orders\n  count: 7\n"})
@@ -61,7 +61,7 @@ def test_a_form_is_a_step_to_be_typed(lab):
         ("", "one verb and its argument"),
     ],
 )
-def test_a_wrong_step_is_answered_and_changes_nothing(lab, typed, said):
+def test_invalid_step_is_explained_and_changes_nothing(lab, typed, said):
     lab.receive({"do": "panel", "panel": "Any step"})
     before = lab.controller.outcome
     lab.receive({"do": "step", "text": typed})
@@ -82,7 +82,7 @@ def test_there_is_a_form_for_every_verb():
     assert form("transfer_leadership", {"queue": "q"}).startswith("transfer_leadership:\n  queue: q\n")
 
 
-def test_what_is_read_is_text(lab):
+def test_panels_are_plain_text(lab):
     lab.receive({"do": "panel", "panel": "Story"})
     assert "6.013 s  b joined ha.orders as an empty mirror that is not synchronised: " in lab.told["drawer"]["read"]
     lab.receive({"do": "panel", "panel": "Export"})
@@ -91,14 +91,14 @@ def test_what_is_read_is_text(lab):
     assert lab.told["drawer"] is None
 
 
-def test_what_is_not_here_is_not_offered(lab):
+def test_unavailable_panels_are_not_offered(lab):
     told = lab.given()["menus"]
     more = [one["label"] for group in told["more"] for one in group["entries"]]
     assert "export…" in more and "ledger" not in more and "your own cluster…" not in more
     assert "another beside…" not in [one["label"] for group in told["queue"] for one in group["entries"]]
 
 
-def test_a_story_of_the_site_is_opened(tmp_path, monkeypatch):
+def test_story_of_the_site_can_be_opened(tmp_path, monkeypatch):
     name = "unsynchronised-mirror-promoted.yaml"
     (tmp_path / name).write_bytes((ROOT / "data" / "scenarios" / name).read_bytes())
     (tmp_path / "index.json").write_text(json.dumps([["Which mirror takes over", ""], ["Promoted", name]]))
@@ -124,7 +124,7 @@ def test_each_state_has_an_address_that_can_be_opened(lab):
     assert lab.controller.outcome == killed
 
 
-def test_a_wrong_address_is_answered_and_changes_nothing(lab):
+def test_invalid_address_is_explained_and_changes_nothing(lab):
     before = lab.controller.outcome
     lab.receive({"do": "address", "address": "fly=<b>"})
     (said,) = lab.told["view"]["leads"]["answers"]

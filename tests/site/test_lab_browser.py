@@ -1,5 +1,4 @@
-"""The lab with Python in the browser, served on loopback: a cluster is opened, a node killed, and why is read; patterns
-match there what they match here."""
+"""The lab with Python in the browser, served on loopback: actions, explanations and policy patterns."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ async ([given, code]) => {
 
 
 class Silent(SimpleHTTPRequestHandler):
-    """Serves a folder, and says nothing."""
+    """Serve a folder without logging."""
 
     def log_message(self, *_args: object) -> None:
         """Nothing."""
@@ -63,7 +62,7 @@ class Silent(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """A folder served on loopback; its address."""
+    """Serve a folder on loopback and yield its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=folder)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -72,7 +71,7 @@ def served(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """A function that opens a page of a site that has the lab; None where its runtime was not fetched."""
+    """Yield a function that opens a page of a site with the lab, or None without its runtime."""
     if CHROMIUM is None or not (FETCHED / "installed").is_file():
         yield None
         return
@@ -99,13 +98,13 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 def opened(site, in_browser, unavailable):
-    """The function, where there is one."""
+    """Return the function, or mark the test unavailable."""
     if site is None:
         unavailable("Pyodide, on which the site's lab runs, is missing: make build/runtime/installed (needs npm)")
     return site
 
 
-def test_the_engine_goes_on_from_the_first_moves(opened):
+def test_engine_continues_from_the_precomputed_actions(opened):
     page = opened("", hold=True)
     page.get_by_role("button", name="Kill a").click()
     page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
@@ -131,7 +130,7 @@ def test_the_engine_goes_on_from_the_first_moves(opened):
     assert found == []
 
 
-def test_a_story_goes_on_in_the_lab(opened):
+def test_story_continues_in_the_lab(opened):
     page = opened("stories/unsynchronised-mirror-promoted.html")
     page.get_by_role("link", name="Open in the lab").click()
     page.locator("button[aria-label^='queue ha.orders']").click()
@@ -151,7 +150,7 @@ def test_a_story_goes_on_in_the_lab(opened):
     page.close()
 
 
-def test_patterns_match_what_they_match_elsewhere(opened):
+def test_patterns_match_as_elsewhere(opened):
     page = opened(EMPTY)
     found = page.evaluate(ASK, [json.dumps([PATTERNS, NAMES]), ASKED])
     page.close()

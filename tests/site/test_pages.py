@@ -1,4 +1,4 @@
-"""The site's pages as they are written: the same bytes each time, whatever a name is, and nothing of elsewhere."""
+"""Pages of the site: reproducible, with escaped names and no external addresses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FEW = ["unsynchronised-mirror-promoted", "quorum-leader-killed", "autoheal-who-w
 MOST_BYTES = 10_000_000
 
 
-def test_a_site_of_a_few_is_the_same_twice(tmp_path):
+def test_small_site_is_reproducible(tmp_path):
     for folder in ("one", "two"):
         assert [one.entry.name for one in build(tmp_path / folder, FEW, processes=1, languages=("en",))] == FEW
     files = sorted(file.relative_to(tmp_path / "one") for file in (tmp_path / "one").rglob("*.*"))
@@ -27,14 +27,14 @@ def test_a_site_of_a_few_is_the_same_twice(tmp_path):
     assert all((tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes() for file in files)
 
 
-def test_pages_name_no_address(tmp_path):
+def test_pages_contain_no_external_address(tmp_path):
     build(tmp_path, FEW, processes=1, languages=("en",))
     for file in tmp_path.rglob("*.*"):
         found = set(re.findall(r"https?://[^\s\"'`)<]+", file.read_text("utf-8")))
         assert found <= {"http://www.w3.org/2000/svg", "http://127.0.0.1:8000"}, file
 
 
-def test_a_page_carries_its_story():
+def test_page_contains_its_story():
     entry = Entry(ROOT / "data" / "scenarios" / f"{FEW[0]}.yaml", "Which mirror takes over", "#start-stop")
     played = replay(entry.file)
     page = story_page(entry, played)
@@ -45,7 +45,7 @@ def test_a_page_carries_its_story():
     assert "RabbitMQ 3.10.8" in page
 
 
-def test_names_stay_in_their_place():
+def test_names_are_escaped():
     played = replay(ROOT / "data" / "scenarios" / f"{FEW[0]}.yaml")
     played |= {"title": "<script>alert(1)</script>", "done": ["kill <b>"] * 8}
     entry = Entry(ROOT / "x.yaml", "<i>", '"><img>')
@@ -54,7 +54,7 @@ def test_names_stay_in_their_place():
         assert "&lt;i&gt;" in written and "&lt;script&gt;alert(1)&lt;/script&gt;" in written
 
 
-def test_an_engine_is_not_asked():
+def test_page_needs_no_engine():
     assert "class Menu" not in replay_script() and "class Picture" in replay_script()
 
 

@@ -1,4 +1,4 @@
-"""The site opened from its files, as by somebody who was sent a folder: found, watched, gone through by keyboard."""
+"""The site opened from its files in a browser: stories, keyboard, tour and languages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGES = ("index", "stories", "stories/unsynchronised-mirror-promoted", "stories/
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """A site of a few stories; a function that opens a page of it."""
+    """Write a site of a few stories. Return a function that opens its pages."""
     folder = tmp_path_factory.mktemp("site")
     build(folder, FEW, processes=1, languages=("en", "pt"))
     if CHROMIUM is None:
@@ -44,7 +44,7 @@ def site(tmp_path_factory):
 
 @pytest.mark.parametrize("how", sample(("phone", "light", "dark", "narrow")))
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_can_be_read_by_everybody(site, in_browser, name: str, how: str):
+def test_page_is_accessible(site, in_browser, name: str, how: str):
     page = site(name, how)
     wrong = [*page.wrong]  # before the checker fetches what a page may not
     found = faults(page)
@@ -56,7 +56,7 @@ def test_a_page_can_be_read_by_everybody(site, in_browser, name: str, how: str):
     assert wrong == []
 
 
-def test_the_tour_is_taken_without_an_engine(site, in_browser):
+def test_tour_works_without_an_engine(site, in_browser):
     page = site("index")
     page.get_by_role("button", name="Kill a").press("Enter")
     page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
@@ -71,7 +71,7 @@ def test_the_tour_is_taken_without_an_engine(site, in_browser):
     page.close()
 
 
-def test_an_address_is_opened_without_an_engine_or_answered(site, in_browser):
+def test_address_opens_without_an_engine_or_is_explained(site, in_browser):
     page = site("index#kill=a&start=a")
     page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
     assert page.locator("button[aria-label='node a, running, was down']").count() == 1
@@ -81,7 +81,7 @@ def test_an_address_is_opened_without_an_engine_or_answered(site, in_browser):
     page.close()
 
 
-def test_the_first_page_speaks_other_languages(site, in_browser):
+def test_first_page_is_translated(site, in_browser):
     page = site("index")
     page.get_by_role("button", name="more").click()
     page.get_by_role("menuitem", name="Português").click()
@@ -92,7 +92,7 @@ def test_the_first_page_speaks_other_languages(site, in_browser):
     page.close()
 
 
-def test_a_story_is_found_and_watched(site, in_browser):
+def test_story_is_found_and_played(site, in_browser):
     page = site("stories")
     page.keyboard.press("/")
     page.keyboard.type("unsynchronised crash")
@@ -110,7 +110,7 @@ def test_a_story_is_found_and_watched(site, in_browser):
     page.close()
 
 
-def test_a_story_is_gone_through_by_the_keyboard(site, in_browser):
+def test_story_can_be_stepped_by_keyboard(site, in_browser):
     page = site("stories/unsynchronised-mirror-promoted")
     now = page.locator(".ws-steps [aria-current=step]")
     assert "set policy" in now.inner_text() and page.get_by_text("What do you think happens?").is_visible()
@@ -140,7 +140,7 @@ def test_a_story_plays_to_its_end(site, in_browser):
     page.close()
 
 
-def test_the_log_of_a_group_is_told(site, in_browser):
+def test_log_of_a_quorum_queue_is_shown(site, in_browser):
     page = site("stories/quorum-leader-killed#8")
     page.locator(".hs-queue").first.click()
     page.get_by_role("table").get_by_text("Raft log").wait_for()

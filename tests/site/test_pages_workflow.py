@@ -17,7 +17,7 @@ def recipe(target: str) -> str:
     return re.search(rf"^{target}:.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)[1]
 
 
-def test_what_it_runs_exists_and_writes_what_it_uploads():
+def test_workflow_runs_existing_targets_and_uploads_their_output():
     (command,) = [step["run"] for step in STEPS["build"] if "run" in step]
     program, target = command.split()
     assert program == "make"
@@ -31,7 +31,7 @@ def test_each_action_is_pinned_to_a_commit():
     assert all(re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", one) for one in used)
 
 
-def test_each_job_may_do_what_it_needs_and_no_more():
+def test_each_job_has_minimal_permissions():
     assert WORKFLOW["permissions"] == {}
     rights = {name: job["permissions"] for name, job in WORKFLOW["jobs"].items()}
     assert rights == {"build": {"contents": "read"}, "deploy": {"pages": "write", "id-token": "write"}}

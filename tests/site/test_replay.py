@@ -1,4 +1,4 @@
-"""What a page shows of a story is what the lab shows at each of its steps."""
+"""A story on a page shows what the lab shows at each step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = ROOT / "data" / "scenarios"
 
 
 @pytest.mark.parametrize("name", ["unsynchronised-mirror-promoted", "quorum-leader-killed", "autoheal-who-wins"])
-def test_a_stop_is_what_the_lab_shows_there(name: str):
+def test_each_stop_agrees_with_the_lab(name: str):
     file = FOLDER / f"{name}.yaml"
     played, controller = replay(file), Controller(file)
     assert len(played["stops"]) == len(played["done"]) + 1 == controller.story_place[1] + 1
@@ -33,18 +33,18 @@ def test_a_story_begins_before_its_first_step():
     assert [stop["verdict"]["tone"] for stop in others][-2:] == ["well", "lost"]
 
 
-def test_a_loss_is_told_with_what_would_have_kept_it():
+def test_loss_is_shown_with_the_change_that_prevents_it():
     played = replay(FOLDER / "unsynchronised-mirror-promoted.yaml")
     assert "ha-sync-mode: automatic" in [one["what"] for one in played["kept"]]
     assert replay(FOLDER / "synchronised-mirror-promoted.yaml")["kept"] == []
 
 
-def test_a_group_is_brought_with_its_log():
+def test_quorum_queue_has_its_log():
     stops = replay(FOLDER / "quorum-leader-killed.yaml")["stops"]
     assert any(log for log in stops[-1]["logs"].values())
 
 
-def test_the_weightiest_mark_stands_for_a_step():
+def test_most_important_mark_represents_a_step():
     assert mark([{"event": "promoted"}, {"event": "messages_lost"}, {"event": "node_killed"}]) == "lost"
     assert mark([{"event": "node_running"}]) == ""
     played = replay(FOLDER / "quorum-leader-killed.yaml")

@@ -1,4 +1,4 @@
-"""An audit of many clusters: which files are one cluster, the row of each queue, what it comes to, and bad files."""
+"""Audits of many clusters: grouping of files, rows of queues, summary and invalid files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHOVEL = "amqp://ops:swordfish@far"
 
 
 def export(*names: str, **more: object) -> str:
-    """A definitions export with queues of these names, under policies that mirror ha.* to all and give t.* a TTL."""
+    """Return a definitions export with these queues, and policies that mirror ha.* to all nodes and give t.* a TTL."""
     policies = [("ha-all", "^ha", 0, {"ha-mode": "all"}), ("ttl", "ttl$", 1, {"message-ttl": 1000})]
     told = {
         "rabbitmq_version": "3.10.8",
@@ -53,7 +53,7 @@ def export(*names: str, **more: object) -> str:
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    """Four clusters, one of which cannot be read at all and one only without its listing."""
+    """Write files of four clusters: one is unreadable, and one has an unreadable listing."""
     folder = tmp_path / "fleet"
     (folder / "north").mkdir(parents=True)
     (folder / "north" / "definitions.json").write_text(export("ha.1", "ha.2", "ha.ttl", "plain"))
@@ -81,13 +81,13 @@ def test_files_are_grouped_by_their_names(fleet: Path):
     }
 
 
-def test_a_file_named_twice_counts_once(fleet: Path):
+def test_file_named_twice_counts_once(fleet: Path):
     assert clusters([fleet, fleet / "west.json"]) == clusters([fleet])
     with pytest.raises(FileNotFoundError, match=r"nowhere: no such file"):
         clusters([fleet / "nowhere"])
 
 
-def test_of_yaml_resources_of_operators_are_clusters_and_scenarios_are_none(tmp_path: Path):
+def test_yaml_with_kubernetes_resources_is_a_cluster_and_a_scenario_is_not(tmp_path: Path):
     (tmp_path / "shop.yaml").write_text("apiVersion: rabbitmq.com/v1beta1\nkind: Queue\nspec: {name: q}\n")
     (tmp_path / "story.yaml").write_text("scenario: x\n")
     [shop] = clusters([tmp_path])
@@ -97,7 +97,7 @@ def test_of_yaml_resources_of_operators_are_clusters_and_scenarios_are_none(tmp_
 # The rows of a cluster
 
 
-def test_the_rows_say_what_the_linter_says():
+def test_rows_agree_with_the_linter():
     [cluster] = clusters([REAL])
     queues, own = audited(cluster)
     found = lint(of_files(cluster.files))
@@ -128,7 +128,7 @@ def test_queues_of_the_same_kind_keep_their_names_and_virtual_hosts(tmp_path: Pa
     assert [{key: row[column] for key, column in read.items()} for row in rows] == listed
 
 
-def test_a_file_that_cannot_be_read_is_listed_and_the_rest_is_read(fleet: Path):
+def test_unreadable_file_is_listed_and_the_rest_is_read(fleet: Path):
     told = {Path(cluster.name).name: audited(cluster) for cluster in clusters([fleet])}
     queues, own = told["east"]
     [row] = own.to_pylist()
@@ -144,7 +144,7 @@ def test_a_file_that_cannot_be_read_is_listed_and_the_rest_is_read(fleet: Path):
 
 
 @pytest.mark.parametrize("step", ["of_files", "lint", "_queue_rows"])
-def test_a_fault_of_ours_is_listed_too(fleet: Path, monkeypatch: pytest.MonkeyPatch, step: str):
+def test_internal_error_is_listed_too(fleet: Path, monkeypatch: pytest.MonkeyPatch, step: str):
     def fails(*arguments: object) -> None:
         raise ZeroDivisionError(SHOVEL)
 
@@ -155,12 +155,12 @@ def test_a_fault_of_ours_is_listed_too(fleet: Path, monkeypatch: pytest.MonkeyPa
     assert (row["refused"][0]["given"], "swordfish" in repr(row)) == ("ZeroDivisionError", False)
 
 
-def test_a_file_that_has_gone_meanwhile_is_listed():
+def test_missing_file_is_listed():
     _, own = audited(ClusterFiles("x", ("/nowhere/vhost=there.json",), 1))
     assert own.to_pylist()[0]["refused"][0]["given"] == "No such file or directory"
 
 
-def test_a_file_may_have_any_bytes_as_its_name(tmp_path: Path):
+def test_file_name_may_be_any_bytes(tmp_path: Path):
     for name in (b"\xff.json", b"\xfe.json"):
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text(export("q") if name[0] == 0xFF else "{")
     told = [audited(cluster)[1].to_pylist()[0] for cluster in clusters([tmp_path])]
@@ -168,7 +168,7 @@ def test_a_file_may_have_any_bytes_as_its_name(tmp_path: Path):
     assert told[0]["refused"][0]["file"].endswith("\\xfe.json")
 
 
-def test_a_policy_on_all_of_four_nodes_counts_for_each_queue_under_it(fleet: Path):
+def test_finding_of_a_policy_counts_for_each_of_its_queues(fleet: Path):
     queues, own = audited(clusters([fleet / "north"])[0])
     codes = {row["queue"]: row["findings"] for row in queues.to_pylist()}
     assert codes == {
@@ -190,7 +190,7 @@ def test_a_policy_on_all_of_four_nodes_counts_for_each_queue_under_it(fleet: Pat
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_the_tables_are_the_same_however_the_work_is_cut(spark: SparkSession, fleet: Path, tmp_path: Path):
+def test_tables_do_not_depend_on_the_partitioning(spark: SparkSession, fleet: Path, tmp_path: Path):
     found = clusters([fleet, REAL])
     tables = []
     for tasks in (1, 4):
@@ -244,7 +244,7 @@ def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypat
 @pytest.mark.full
 @pytest.mark.spark
 @pytest.mark.parametrize("small_disk", [20], indirect=True)
-def test_a_full_disk_is_told_in_a_line_and_nothing_is_left_on_it(
+def test_full_disk_is_reported_and_leaves_no_files(
     spark: SparkSession, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
@@ -257,18 +257,18 @@ def hawb(*arguments: object):
     return CliRunner().invoke(cli.main, ["audit", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_nothing_is_written_over(fleet: Path):
+def test_existing_files_are_not_overwritten(fleet: Path):
     result = hawb(fleet, "--tables", fleet)
     assert (result.exit_code, "exists already" in result.stderr) == (2, True)
 
 
-def test_nothing_to_look_at_is_refused(fleet: Path, tmp_path: Path):
+def test_empty_input_is_refused(fleet: Path, tmp_path: Path):
     (tmp_path / "empty").mkdir()
     assert "no .json" in hawb(tmp_path / "empty").stderr
     assert "no such file" in hawb(tmp_path / "nowhere").stderr
 
 
-def test_the_report_shows_names_that_steer_a_terminal_as_escapes():
+def test_report_escapes_terminal_control_characters():
     name = "\x1b[2Jq"
     risk = {"code": "no-policy", "queues": 2, "policies_and_nodes": 0, "clusters": 1,
             "example": {"cluster": name, "thing": name}}  # fmt: skip
@@ -279,7 +279,7 @@ def test_the_report_shows_names_that_steer_a_terminal_as_escapes():
     assert view.plain(Summary(1, {}, [risk], [], []))["risks"][0]["severity"] == "warning"
 
 
-def test_a_cluster_of_hostile_patterns_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_audit_of_hostile_patterns_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(patterns, "MOST_STEPS", 500_000)
     file = tmp_path / "definitions.json"
     policies = [{"name": "p", "vhost": "/", "pattern": "(a+)+$", "definition": {"expires": 1}}]

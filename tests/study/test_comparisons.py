@@ -1,4 +1,4 @@
-"""Differences judged together, and those that do not matter."""
+"""Simultaneous comparisons of designs, and differences below the threshold."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ DOWN, LOST = "publish_down_s", "lost_confirmed"
 @pytest.mark.parametrize(
     ("error", "quantile"), [(0.05, 2.039513), (0.01, 2.744042), (0.001, 3.633456), (0.05 / 180, 4.058)]
 )
-def test_quantiles_of_student_are_those_of_tables(error: float, quantile: float):
+def test_student_quantiles_agree_with_tables(error: float, quantile: float):
     """For 31 degrees of freedom. The last is between the tabled ones for 0.0005 and 0.0001, 3.8457 and 4.4095."""
     assert student_t(error) == pytest.approx(quantile, abs=0.0005 if error >= 0.001 else 0.07)
 
 
 def rows(count: int, **more: float) -> list[dict]:
-    """A baseline and other designs, each with the same difference, whose interval is just below zero."""
+    """Return a baseline and designs with the same difference, whose interval is just below zero."""
     return [estimate("base", LOST, 0.0, 0.0), *(estimate(f"new-{n}", LOST, -3.0, -0.1) | more for n in range(count))]
 
 
-def test_one_comparison_is_judged_by_its_own_interval_and_many_by_wider_ones():
+def test_many_comparisons_use_wider_intervals():
     (_, alone), many = judged(rows(1), "base", [LOST]), judged(rows(20), "base", [LOST])
     assert (alone["together_low"], alone["together_high"]) == pytest.approx((-3.0, -0.1), abs=1e-4)
     assert (is_apart(alone, LESS), comparisons(many)) == (True, 20)
@@ -32,14 +32,14 @@ def test_one_comparison_is_judged_by_its_own_interval_and_many_by_wider_ones():
     assert half == pytest.approx(1.45 * student_t(0.05 / 20) / student_t(0.05))
 
 
-def test_only_what_is_judged_and_was_seen_counts_as_a_comparison():
+def test_only_judged_and_observed_measures_count_as_comparisons():
     mixed = [*rows(1), estimate("new-0", DOWN, -3.0, -0.1), estimate("new-0", "outages", -3.0, -0.1)]
     never = [*mixed, *(one | {"share": 0.0, "environment": "calm"} for one in mixed)]
     few = [*never, estimate("new-1", LOST, 0.0, 0.0) | {"difference_low": None, "difference_high": None}]
     assert comparisons(judged(few, "base", [LOST, DOWN])) == 2
 
 
-def test_a_difference_has_to_matter():
+def test_difference_must_exceed_the_threshold():
     def one(low: float, high: float, least: float) -> dict:
         return judged([estimate("base", LOST, 0.0, 0.0), estimate("new", LOST, low, high)], "base", [LOST],
                       {LOST: least})[1]  # fmt: skip
@@ -50,7 +50,7 @@ def test_a_difference_has_to_matter():
     assert not is_alike(one(-0.4, 0.4, 0.0))
 
 
-def test_the_number_that_moves_a_difference_most():
+def test_assumption_with_the_largest_effect_is_named():
     told = [{"assumption": "timing.a", "differences": [1.0, 2.0, 3.0]},
             {"assumption": "timing.b", "differences": [5.0, 2.0, 0.0]}]  # fmt: skip
     assert swing({"sensitivity": told}) == ("timing.b", 5.0)

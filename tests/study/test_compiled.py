@@ -1,5 +1,4 @@
-"""What is compiled is compiled once for each combination of types, whatever constants it is called with, and once more
-with other parts."""
+"""Compilation: once per combination of types and parts, whatever the constants."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ def product(a, b=7):
     return a * b
 
 
-def test_constants_and_defaults_make_no_function_of_their_own():
+def test_constants_and_defaults_do_not_cause_recompilation():
     times = inner(product)
     through = inner(lambda a, b=5: times(a, b))
 
@@ -55,12 +54,12 @@ def test_constants_and_defaults_make_no_function_of_their_own():
     assert times.signatures == [(types.int64, types.int64)]
 
 
-def test_a_default_is_that_of_the_function():
+def test_default_argument_is_kept():
     times = inner(product)
     assert njit(lambda x: times(x))(10) == 70
 
 
-def test_only_what_python_calls_becomes_machine_code():
+def test_only_functions_called_by_python_become_machine_code():
     times = inner(product)
     by_python = njit(lambda x, y: times(x, y))
     assert by_python(6, 7) == 42
@@ -68,7 +67,7 @@ def test_only_what_python_calls_becomes_machine_code():
 
 
 def address(function):
-    """Where machine code of a compiled function begins; 0 if there is none."""
+    """Return the address of a compiled function's machine code, or 0."""
     (told,) = function.overloads.values()
     return told.library.get_pointer_to_function(told.fndesc.llvm_func_name)
 
@@ -78,12 +77,12 @@ IDLE = {trial.look_after: inner(lambda t: None), trial.act: inner(lambda t, what
 
 
 def played_with(parts: dict, trials: np.ndarray, horizon_us: int) -> None:
-    """Play a trial with other parts, called by Python, which cannot call a function that only compiled ones call."""
+    """Play a trial with replaced parts from Python, which cannot call functions that only compiled ones call."""
     play = with_parts(trial.play, parts | IDLE)
     njit(lambda t, history, end_us: play(t, history, end_us))(trials[0], np.empty((0, 3), np.int64), horizon_us)
 
 
-def test_a_function_with_other_parts_is_compiled_from_its_own_code():
+def test_function_with_replaced_parts_is_compiled_from_its_own_code():
     @inner
     def stand(t):
         t.moment.poll_us = 7
@@ -108,14 +107,14 @@ def reads(number):
     return before
 
 
-def test_a_function_with_other_parts_is_never_taken_for_another_of_its_name():
+def test_functions_with_different_parts_are_not_confused():
     trials, stand = np.zeros(1, TRIAL), inner(lambda t: None)
     for number in (3, 8):
         played_with({trial.set_up: stand, trial.play_until: reads(number)}, trials, 0)
         assert trials["moment"]["now_us"] == number
 
 
-def test_what_is_kept_has_a_name_of_its_own():
+def test_cached_function_has_a_unique_name():
     parts = with_parts(block.played, {trial.set_up: quorum_trial.set_up})
     assert parts.py_func.__qualname__ != block.played.py_func.__qualname__
     assert parts._cache.cache_path == block.played._cache.cache_path
@@ -137,7 +136,7 @@ def test_parts_are_found_at_any_depth():
     assert parts.of(trial.set_up) is trial.set_up
 
 
-def test_a_part_calls_the_others_and_the_one_in_whose_place_it_stands():
+def test_part_can_call_other_parts_and_the_replaced_one():
     @inner
     def follows_rate(t, rate):
         return True
@@ -150,12 +149,12 @@ def test_a_part_calls_the_others_and_the_one_in_whose_place_it_stands():
     assert replaced.py_func.__globals__["follows_rate"] is follows_rate
 
 
-def test_a_part_that_calls_itself_by_way_of_others_is_refused():
+def test_recursive_part_is_refused():
     with pytest.raises(TypeError, match="leave calls itself"):
         with_parts(flows.flow, {closing.lag_us: steady.leave})
 
 
-def test_a_function_with_other_parts_may_return_arrays_where_it_did():
+def test_function_with_replaced_parts_may_return_arrays():
     parts = {state.next_number: inner(lambda t: 1)}
     assert with_parts(mirror_ports.wanted, parts).targetoptions["_nrt"]
     assert not with_parts(state.put_on_agenda, parts).targetoptions["_nrt"]
@@ -164,13 +163,13 @@ def test_a_function_with_other_parts_may_return_arrays_where_it_did():
 # A protocol with ports of its own
 
 
-def test_a_protocol_is_compiled_from_its_own_code_with_the_ports_of_the_kernel():
+def test_shared_module_is_compiled_with_the_ports_of_the_kernel():
     assert raft.append.py_func.__code__ is replication.append.__code__
     assert raft.append.py_func.__globals__["append_entries"] is raft_ports.append_entries
     assert replication.append.__globals__["append_entries"] is ports.append_entries
 
 
-def test_a_binding_goes_on_with_what_another_has_compiled():
+def test_bindings_share_compiled_functions():
     come_up = boot_order.come_up.py_func.__globals__
     assert come_up["look_again"] is node_rules.look_again
     assert come_up["run_pending_removals"] is arrival.run_pending_removals
@@ -178,24 +177,24 @@ def test_a_binding_goes_on_with_what_another_has_compiled():
     assert boot_order.boot.py_func.__globals__["wait_with_boot"] is node_ports.wait_with_boot
 
 
-def test_what_a_protocol_calls_is_compiled_with_the_same_ports_and_once():
+def test_callees_of_a_shared_module_are_compiled_once_with_the_same_ports():
     replicate = raft.append.py_func.__globals__["replicate"]
     assert replicate is raft.PROTOCOL.of(replication.replicate)
     assert replicate.py_func.__globals__["peers_of"] is raft_ports.peers_of
 
 
-def test_a_port_that_nobody_has_is_missed_at_once():
+def test_missing_port_raises_at_once():
     with pytest.raises(AttributeError, match="no_such_port"):
         Binding([*ports.PORTS, "no_such_port"], raft_ports)
 
 
-def test_a_rule_may_not_have_the_name_of_a_port_that_its_module_calls():
+def test_rule_and_port_of_one_name_are_refused():
     named = Binding(["may_vote"], SimpleNamespace(may_vote=None))
     with pytest.raises(TypeError, match=r"on_request_vote calls a rule beside it by the name of a port: .'may_vote'."):
         named.of(election.on_request_vote)
 
 
-def test_a_port_may_be_one_of_the_other_parts():
+def test_port_can_be_a_replaced_part():
     parts = Assembly({raft_ports.configured_at: inner(lambda t, member: 7)})
     assert parts.of(hosting.message_arrives) is not hosting.message_arrives
     assert parts.of(host_ports.plan_arrival) is host_ports.plan_arrival
@@ -203,7 +202,7 @@ def test_a_port_may_be_one_of_the_other_parts():
 
 @pytest.mark.parametrize("folder", ["", "numba"])
 def test_kernels_of_different_versions_never_share_a_folder(folder: str, tmp_path: Path):
-    """Even where NUMBA_CACHE_DIR names one, as containers do."""
+    """This holds also if NUMBA_CACHE_DIR is set, as containers do."""
     program = "from hawb.study import compiled; print(compiled.config.CACHE_DIR, compiled.fingerprint())"
     where = {"NUMBA_CACHE_DIR": str(tmp_path / folder)} if folder else {}
     where |= {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -213,7 +212,7 @@ def test_kernels_of_different_versions_never_share_a_folder(folder: str, tmp_pat
 
 
 @pytest.mark.full
-def test_of_two_processes_one_compiles_and_the_other_loads_what_it_has_kept(tmp_path: Path):
+def test_second_process_loads_the_compiled_cache(tmp_path: Path):
     (tmp_path / "kept_sum.py").write_text("def total(a, b):\n    return a + b\n")
     program = (
         "import sys; from kept_sum import total; from hawb.study.compiled import compiled; total = compiled(total);"

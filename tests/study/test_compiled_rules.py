@@ -1,4 +1,4 @@
-"""The rules compile as they are written, and compiled they decide the same on every input of up to four nodes.
+"""The compiled rules decide as the interpreted ones on every input of up to four nodes.
 
 A compiled function can call only compiled ones, so each is compiled after those that it calls. Sequences go in as
 arrays, as the kernel of the studies holds them.
@@ -26,13 +26,13 @@ LARGEST = SIZES[-1]
 
 
 def rules_of(module: ModuleType) -> list[FunctionType]:
-    """The functions that a module defines."""
+    """Return the functions that a module defines."""
     return [rule for rule in vars(module).values() if getattr(rule, "__module__", None) == module.__name__]
 
 
 @cache
 def compiled(rule: FunctionType) -> Callable:
-    """The rule, compiled with compiled forms of the rules that it calls."""
+    """Return the rule compiled with the compiled rules that it calls."""
     called = {name: rule.__globals__[name] for name in rule.__code__.co_names if name in rule.__globals__}
     jitted = {name: compiled(other) for name, other in called.items() if isinstance(other, FunctionType)}
     return numba.njit(FunctionType(rule.__code__, rule.__globals__ | jitted, rule.__name__))
@@ -40,19 +40,19 @@ def compiled(rule: FunctionType) -> Callable:
 
 @cache
 def array(nodes: Nodes) -> np.ndarray:
-    """Nodes as the kernel holds them."""
+    """Return nodes as the array that the kernel uses."""
     return np.array(nodes, dtype=np.int64)
 
 
 def agree(rule: FunctionType, *given) -> None:
-    """The rule decides the same in both forms."""
+    """Require that the rule decides the same in both forms."""
     plain = rule(*given)
     fast = compiled(rule)(*(array(value) if isinstance(value, tuple) else value for value in given))
     assert (list(fast) if isinstance(plain, list) else fast) == plain, (rule.__name__, given)
 
 
 def lists_of(size: int) -> list[Nodes]:
-    """What a policy may list: in every order, for five nodes in two."""
+    """Return the node lists of a policy: in every order, or for five nodes in two orders."""
     nodes = tuple(range(size))
     return list(arrangements(nodes) if size < 5 else subsets_both_ways(nodes))
 
@@ -72,7 +72,7 @@ def wanted_inputs(size: int) -> Iterator[tuple]:
 
 
 @pytest.mark.parametrize("module", [selection, promotion, locators, rebalancing, quorum, quorum_costs])
-def test_no_rule_is_left_out(module):
+def test_every_rule_is_compared(module):
     tried = {
         selection: {"wanted_replicas", "all_nodes", "exactly", "listed_nodes", "without_repeats"},
         promotion: {
@@ -92,12 +92,12 @@ def test_no_rule_is_left_out(module):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_wanted_replicas_and_all_that_it_calls(size):
+def test_compiled_wanted_replicas_agrees(size):
     for given in wanted_inputs(size):
         agree(selection.wanted_replicas, *given)
 
 
-def test_selection_function_by_function():
+def test_compiled_selection_functions_agree():
     for record, available in with_available(3):
         free = tuple(node for node in available if node not in (record.master, *record.mirrors))
         agree(selection.all_nodes, record.master, available)
@@ -108,7 +108,7 @@ def test_selection_function_by_function():
         agree(selection.without_repeats, nodes)
 
 
-def test_promotion():
+def test_compiled_promotion_agrees():
     for size in SIZES[:4]:
         for record, alive in product(records(size), list(subsets(tuple(range(size))))):
             agree(promotion.candidate, record.master, record.mirrors, alive)
@@ -124,7 +124,7 @@ def test_promotion():
             agree(promotion.offline_candidate, recoverable, forgotten, known, running)
 
 
-def test_locators():
+def test_compiled_locators_agree():
     nodes = tuple(range(4))
     modes = (-1, selection.ALL, selection.EXACTLY, selection.NODES)
     for mode, listed, client, running in product(modes, list(arrangements(nodes)), nodes, list(subsets(nodes))):
@@ -135,7 +135,7 @@ def test_locators():
             agree(locators.locate, strategy, client, candidates, counts, index)
 
 
-def test_rebalancing():
+def test_compiled_rebalancing_agrees():
     nodes = (0, 1, 2)
     for queues in range(1, 5):
         for masters in product(nodes, repeat=queues):
@@ -146,7 +146,7 @@ def test_rebalancing():
                 agree(rebalancing.next_to_move, masters, lengths, tried, 1, nodes)
 
 
-def test_quorum():
+def test_compiled_quorum_rules_agree():
     for last_index, match_index in product((0, 5_000, 10_000), repeat=2):
         agree(quorum.is_sent_all, last_index, match_index)
     for members, online in product(range(1, 8), range(8)):
@@ -168,7 +168,7 @@ def test_quorum():
         agree(quorum.leader_candidates, members, running, drained)
 
 
-def test_quorum_costs():
+def test_compiled_quorum_costs_agree():
     limits = (quorum_costs.NO_LIMIT, 0, 3, 50)
     for messages, size, max_length, max_bytes in product((0, 5), (0, 7), limits, limits):
         agree(quorum_costs.memory_bytes, messages, size, max_length, max_bytes)

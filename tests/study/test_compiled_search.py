@@ -1,4 +1,4 @@
-"""The compiled search counts, tells and finds what the engine's does: state for state, step for step, story for story.
+"""The compiled search agrees with the engine's: states, progress and stories.
 
 Searches of a table, and others that are drawn: any cluster, wherever a few steps have led it, and any verbs. Mirrored
 and quorum queues are searched by two kernels, each of which takes a minute to compile; `make test` has the first.
@@ -96,7 +96,7 @@ TABLE = {
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_the_same_search(name):
+def test_compiled_search_agrees_with_the_engine(name):
     make, goal, most, verbs = TABLE[name]
     question = Question(goal, Spent(*most), verbs)
     assert compiled(make(), question) == by_engine(make(), question)
@@ -111,7 +111,7 @@ def kind_of(run: Run) -> str:
 
 
 def drawn_run(draw: random.Random) -> Run:
-    """A cluster after a few steps of those that a search may take, at any of their moments."""
+    """Draw a cluster after a few steps of a search, at any of their moments."""
     nodes = "abcd"[: draw.randint(2, 4)]
     modes = [{}, {"ha-mode": "all"}, TWO, TWO | {"ha-params": 3}, {"ha-mode": "nodes", "ha-params": ["b", "a"]}]
     definition, arguments = dict(draw.choice(modes)), draw.choice(({}, {}, QUORUM, QUORUM | THREE))
@@ -135,7 +135,7 @@ def drawn_run(draw: random.Random) -> Run:
 
 
 def drawn(number: int) -> tuple[Run, Question]:
-    """A search, the same for the same number."""
+    """Return the search with this number."""
     draw = random.Random(f"{SEED} {number}")
     verbs = frozenset(draw.sample(sorted(ALL), draw.randint(3, 10)))
     most = Spent(*draw.choice([(1, 1), (2, 0), (0, 2), (1, 0)]))
@@ -144,15 +144,15 @@ def drawn(number: int) -> tuple[Run, Question]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("part", PARTS)
-def test_the_same_search_from_anywhere(part, kind):
+def test_compiled_search_agrees_from_drawn_clusters(part, kind):
     for number in range(part * PART, (part + 1) * PART):
         run, question = drawn(number)
         if kind_of(run) == kind and refused(run) is None:
             assert compiled(run, question) == by_engine(run, question), number
 
 
-def test_the_same_search_from_two_sides_that_are_down():
-    """A log that is lost is looked through, though the side on which its disk was is gone."""
+def test_compiled_search_agrees_from_two_sides_that_are_down():
+    """A lost log is searched though the side with its disk has ended."""
     run = cluster({}, "autoheal", nodes="ab", messages=2, arguments=QUORUM)
     for step in ({"partition": [["a"], ["b"]]}, {"publish": {"queue": "q", "count": 1, "node": "a"}}, {"wait": 75},
                  {"kill": ["a", "b"]}):  # fmt: skip
@@ -162,8 +162,8 @@ def test_the_same_search_from_two_sides_that_are_down():
 
 
 @pytest.mark.parametrize(("kind", "least"), [("mirrored", 50), ("quorum", 20)])
-def test_the_same_search_where_scenarios_end(kind, least):
-    """That of a broker's nodes that are drained, of queues under any policy, and whatever else scenarios have."""
+def test_compiled_search_agrees_from_the_ends_of_scenarios(kind, least):
+    """These include drained nodes and queues under any policy."""
     question, searched = Question("lost-confirmed", Spent(1, 1), frozenset({"publish", "start", "partition"})), 0
     for file in sorted(SCENARIOS.glob("*.yaml")):
         run = Run.of(load(file))
@@ -173,7 +173,7 @@ def test_the_same_search_where_scenarios_end(kind, least):
     assert searched > least
 
 
-def test_few_of_them_are_refused():
+def test_few_drawn_searches_are_refused():
     reasons = Counter(refused(drawn(number)[0]) for number in range(CASES))
     assert reasons[None] >= 0.9 * CASES, reasons
 
@@ -181,7 +181,7 @@ def test_few_of_them_are_refused():
 # How it does
 
 
-def test_verbs_and_goals_have_their_places():
+def test_verbs_and_goals_have_the_numbers_of_the_kernel():
     names = [verb.__name__.lower() for verb in compiled_search.VERBS]
     assert names == [verb.replace("_", "") for verb in MOVES]
     assert compiled_search.VERBS[search_moves.PARTITION] is Partition
@@ -190,8 +190,8 @@ def test_verbs_and_goals_have_their_places():
 
 
 @pytest.mark.parametrize("arguments", [{}, QUORUM], ids=["mirrored", "quorum"])
-def test_states_are_told_apart_as_the_engine_tells_them_apart(arguments):
-    """Each by what the engine has played, so that this is the name alone."""
+def test_compiled_keys_distinguish_states_as_the_engine_does(arguments):
+    """The engine plays the states, so only the keys are compared."""
     run = cluster(TWO, "pause_minority", arguments=arguments)
     question = Question("lost-confirmed", Spent(1, 1), ALL)
     kernel, names, places = Compiled(run, question), {}, [room.Place()]
@@ -214,7 +214,7 @@ def test_states_are_told_apart_as_the_engine_tells_them_apart(arguments):
     [(search, {}), (quorum_search, QUORUM)],
     ids=["mirrored", "quorum"],
 )
-def test_what_does_not_fit_the_engine_plays(monkeypatch, kernel, arguments):
+def test_engine_plays_states_that_do_not_fit_the_kernel(monkeypatch, kernel, arguments):
     run = cluster(TWO, "autoheal", arguments=arguments)
     question = Question("lost-confirmed", Spent(1, 2), PARTED)
     played, followed = [], kernel.followers
@@ -230,14 +230,14 @@ def test_what_does_not_fit_the_engine_plays(monkeypatch, kernel, arguments):
     assert len(played) > 30
 
 
-def test_it_is_the_same_story_when_little_is_kept(monkeypatch):
+def test_answer_does_not_depend_on_the_cache_size(monkeypatch):
     run, question = cluster(TWO, "autoheal"), Question("lost-confirmed", Spent(1, 2), PARTED | {"kill", "sync_queue"})
     kept = compiled(run, question)
     monkeypatch.setattr(room, "AT_HAND", 5)
     assert compiled(run, question) == kept
 
 
-def test_each_verb_has_its_number_and_back():
+def test_verbs_round_trip_through_their_numbers():
     run = cluster(TWO)
     kernel = Compiled(run, Question("diverged", Spent(2, 2), ALL))
     for verb in (move.verb for move in moves(run.moment(), run.settings, Spent(9, 9), ALL)):
@@ -282,7 +282,7 @@ def after(run: Run, *steps: dict) -> Run:
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_what_it_cannot_do_it_says(reason):
+def test_unsupported_cluster_is_refused_with_the_reason(reason):
     run = REFUSED[reason]()
     assert reason in refused(run)
     with pytest.raises(moments.SearchRefused):

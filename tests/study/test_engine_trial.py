@@ -1,4 +1,4 @@
-"""A history played by the engine is the scenario that a person would have written, and its record that outcome."""
+"""A history played by the engine equals a hand-written scenario, and its record that scenario's outcome."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ DEADLINE_S = ENVIRONMENT.traffic.late_after_s
 
 
 def played(*events: tuple[float, int, int]) -> Record:
-    """The record of a history, in seconds."""
+    """Return the record of a history given in seconds."""
     rows = np.array([(round(time_s * 1e6), kind, about) for time_s, kind, about in events], np.int64).reshape(-1, 3)
     return play(DESIGN, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000)
 
@@ -99,16 +99,16 @@ def written(
 
 
 def publisher(number: int, node: str, at: float, rate: float = 10.0) -> Step:
-    """A publisher connects."""
+    """Return the step with which a publisher connects."""
     return Step(Publisher(name=f"publisher {number}", queue=QUEUE, node=node, rate=rate), at=at)
 
 
 def consumer(node: str, at: float) -> Step:
-    """The consumer connects."""
+    """Return the step with which the consumer connects."""
     return Step(Consume(consumer="consumer", queue=QUEUE, node=node, rate=20.0), at=at)
 
 
-def test_clients_connect_to_the_next_node_a_second_after_they_lost_theirs():
+def test_clients_reconnect_to_the_next_node_after_a_second():
     found = played((100.25, KILL, 0b001), (160, START, 0b001))
     assert found == written(
         Step(Kill(("a",)), at=100.25), publisher(2, "b", 101), consumer("b", 101), Step(Start(("a",)), at=160)
@@ -116,13 +116,13 @@ def test_clients_connect_to_the_next_node_a_second_after_they_lost_theirs():
     assert found.promotions == found.outages == 1
 
 
-def test_consumers_stay_away_and_come_back():
+def test_consumers_disconnect_and_return():
     found = played((50, CONSUMERS_AWAY, 0), (90.5, CONSUMERS_BACK, 0))
     assert found == written(Step(Close("consumer"), at=50), consumer("a", 91))
     assert found.messages == 0
 
 
-def test_another_rate_is_another_publisher():
+def test_changed_rate_starts_a_new_publisher():
     found = played((50, BURST, 1), (60, BURST, 0))
     steps = (
         Step(Close("publisher 1"), at=50), publisher(2, "a", 50, 30.0),
@@ -131,12 +131,12 @@ def test_another_rate_is_another_publisher():
     assert found == written(*steps)
 
 
-def test_maintenance_takes_a_node_down_with_the_next_second_and_brings_it_back():
+def test_maintenance_stops_a_node_at_the_next_second_and_restarts_it():
     found = played((50.5, MAINTENANCE, 0b100))
     assert found == written(Step(Stop(("c",)), at=51), Step(Start(("c",)), at=61))
 
 
-def test_a_rolling_upgrade_takes_one_node_after_another():
+def test_rolling_upgrade_restarts_one_node_after_another():
     found = played((50, ROLLING_UPGRADE, 0b111))
     assert found == written(
         Step(Stop(("a",)), at=51), publisher(2, "b", 52), consumer("b", 52), Step(Start(("a",)), at=61),
@@ -146,7 +146,7 @@ def test_a_rolling_upgrade_takes_one_node_after_another():
 
 
 @pytest.mark.parametrize("drain", [False, True])
-def test_a_procedure_that_awaits_one_more_than_a_quorum_waits_for_a_member_and_then_drains(drain: bool):
+def test_procedure_awaits_quorum_plus_one_and_then_drains(drain: bool):
     faults = [(40_000_000, KILL, 0b100), (50_000_000, MAINTENANCE, 0b010), (100_000_000, START, 0b100)]
     down_s = {}
     for awaits in (False, True):
@@ -158,19 +158,19 @@ def test_a_procedure_that_awaits_one_more_than_a_quorum_waits_for_a_member_and_t
     assert down_s[False] > 10 > 1 > down_s[True]
 
 
-def test_a_rolling_upgrade_that_waits_for_nothing_goes_on_with_the_next_second():
+def test_rolling_upgrade_without_waits_continues_at_the_next_second():
     design = replace(DESIGN, policy=DESIGN.policy | {"ha-sync-mode": "automatic"}, upgrade=Upgrade())
     trial = Played(design, ENVIRONMENT, 5)
     trial.through([(50_000_000, ROLLING_UPGRADE, 0b111)], 120_000_000)
     assert trial._work.left == []
 
 
-def test_a_node_stopped_twice_is_started_when_nothing_keeps_it_down():
+def test_node_stopped_twice_starts_after_the_last_reason_ends():
     found = played((50, STOP, 0b010), (50.5, START, 0b010))
     assert found == written(Step(Stop(("b",)), at=50), Step(Start(("b",)), at=52))
 
 
-def test_a_node_that_lost_power_is_missed_after_net_ticktime():
+def test_power_loss_is_detected_after_net_ticktime():
     found = played((100, POWER_OFF, 0b001), (110, START, 0b001))
     assert found == written(
         Step(PowerOff(("a",)), at=100), publisher(2, "b", 101), Step(Start(("a",)), at=110), consumer("a", 117),
@@ -181,7 +181,7 @@ def test_a_node_that_lost_power_is_missed_after_net_ticktime():
     assert (missed.queue_down_s, missed.publish_down_s, missed.consume_down_s) == (60, 55, 56)
 
 
-def test_a_node_without_its_disk_is_forgotten_and_joins_again():
+def test_wiped_node_is_forgotten_and_joins_again():
     found = played((100, KILL, 0b001), (100, LOSE_DISK, 0b001), (160.5, START, 0b001))
     assert found == written(
         Step(Kill(("a",)), at=100), Step(Wipe("a"), at=100), publisher(2, "b", 101), consumer("b", 101),
@@ -190,7 +190,7 @@ def test_a_node_without_its_disk_is_forgotten_and_joins_again():
     assert found.lost == 0
 
 
-def test_who_waits_for_a_node_without_its_disk_is_made_to_boot():
+def test_node_waiting_for_a_wiped_node_is_force_booted():
     everybody_down = ((100, KILL, 0b111), (100, LOSE_DISK, 0b110))
     assert played(*everybody_down).queue_down_s == 200
     assert played(*everybody_down, (120, START, 0b111)).queue_down_s == 200
@@ -201,7 +201,7 @@ def test_who_waits_for_a_node_without_its_disk_is_made_to_boot():
     assert trial.queue.up
 
 
-def test_a_queue_that_is_gone_with_its_disk_is_declared_again():
+def test_queue_lost_with_its_disk_is_declared_again():
     unmirrored = replace(DESIGN, replicas=1, policy={})
     rows = np.array([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (200_000_000, START, 1)], np.int64)
     found = play(unmirrored, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000)
@@ -209,13 +209,13 @@ def test_a_queue_that_is_gone_with_its_disk_is_declared_again():
     assert (found.queue_down_s, found.publish_down_s) == (101, 101 - DEADLINE_S)
 
 
-def test_a_lone_node_without_its_disk_begins_anew():
+def test_single_wiped_node_starts_empty():
     lone = replace(DESIGN, nodes=1, replicas=1, policy={})
     rows = np.array([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (200_000_000, START, 1)], np.int64)
     assert 100 < play(lone, ENVIRONMENT, rows, 5, HORIZON_S * 1_000_000).queue_down_s < 120
 
 
-def test_a_quorum_queue_has_a_member_on_a_node_that_joined_again():
+def test_quorum_queue_gets_a_member_on_a_rejoined_node():
     trial = Played(replace(DESIGN, queue_type="quorum", replicas=3, policy={}), ENVIRONMENT, 5)
     trial.through([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (120_000_000, START, 1)], 300_000_000)
     told = [entry.event for entry in trial.turn.entries if entry.event.startswith(("member_", "node_"))]
@@ -225,7 +225,7 @@ def test_a_quorum_queue_has_a_member_on_a_node_that_joined_again():
 
 
 @pytest.mark.parametrize("handling", ["ignore", "autoheal", "pause_minority"])
-def test_a_partition_is_one_cluster_again_once_it_has_healed(handling: str):
+def test_healed_partition_is_one_cluster_again(handling: str):
     trial = Played(replace(DESIGN, cluster_partition_handling=handling), ENVIRONMENT, 5)
     trial.through([(100_000_000, CUT, 0b001), (200_000_000, HEAL, 0b001)], 300_000_000)
     assert (len(trial.turn.sides), trial.turn.cuts) == (1, {})
@@ -233,7 +233,7 @@ def test_a_partition_is_one_cluster_again_once_it_has_healed(handling: str):
     assert trial.record().promotions == 1
 
 
-def test_a_side_is_given_up_by_hand_where_partitions_are_ignored():
+def test_side_is_restarted_by_hand_under_ignore():
     found = played((100, CUT, 0b001), (200.5, HEAL, 0b001))
     assert found.outages == 0  # the trace has each side's, the record those of the queue
     assert replace(found, outages=2) == written(
@@ -243,7 +243,7 @@ def test_a_side_is_given_up_by_hand_where_partitions_are_ignored():
     )  # fmt: skip
 
 
-def test_a_link_that_is_cut_and_healed_in_time_changes_nothing_for_good():
+def test_link_healed_within_net_ticktime_has_no_lasting_effect():
     found = played((100, CUT_LINK, 0b011), (130, HEAL, 0b011))
     assert found == written(
         Step(Cut((("a", "b"),)), at=100), Step(Heal(), at=130), metadata_down_s=30, publish_down_s=30 - DEADLINE_S
@@ -252,7 +252,7 @@ def test_a_link_that_is_cut_and_healed_in_time_changes_nothing_for_good():
 
 
 @pytest.mark.parametrize(("quorum", "cases"), [(False, 20), (True, 20 if LONG else 4)])
-def test_whatever_happens_the_books_balance(quorum: bool, cases: int):
+def test_ledger_balances_for_random_histories(quorum: bool, cases: int):
     mended = Counter()
     for number in range(cases):
         given = any_case(number, quorum=quorum)
@@ -272,14 +272,14 @@ STEADY = Environment(traffic=Traffic(publish_per_s=10.0, consume_per_s=20.0))
 
 
 def leader_deaths(count: int) -> np.ndarray:
-    """Each node in turn dies twice a minute, for ten seconds: all nodes, so the leader among them."""
+    """Return a history in which nodes die in turn twice a minute for ten seconds."""
     rows = [((10 + 30 * turn + 10 * back) * 1_000_000, (KILL, START)[back], 1 << turn % 3)
             for turn in range(count) for back in (0, 1)]  # fmt: skip
     return np.array(rows, np.int64).reshape(-1, 3)
 
 
 @pytest.mark.parametrize("deaths", [0, 6])
-def test_a_quorum_queue_has_an_outage_for_each_leader_that_dies_and_none_for_its_first_election(deaths: int):
+def test_outages_count_dead_leaders_and_not_the_first_election(deaths: int):
     history, horizon_us = leader_deaths(deaths), HORIZON_S * 1_000_000
     found = play(QUORUM, STEADY, history, 5, horizon_us)
     assert found.outages == found.nacked == 0 if not deaths else 2 <= found.outages <= deaths
@@ -305,25 +305,25 @@ def seen(
 
 
 @pytest.mark.parametrize("handling", ["ignore", "autoheal", "pause_minority"])
-def test_publishers_of_a_mirrored_queue_get_no_confirms_until_a_cut_is_noticed(handling: str):
-    """The queue's master, with both clients, is on one side of the cut and so serves its consumer."""
+def test_mirrored_queue_does_not_confirm_until_a_cut_is_detected(handling: str):
+    """The master and both clients are on one side of the cut, so the consumer is served."""
     design = replace(CLASSIC, cluster_partition_handling=handling)
     assert seen(design, (100, CUT, 0b100), (250, HEAL, 0)) == (58, 0, 0)
 
 
-def test_publishers_of_a_quorum_queue_are_confirmed_by_the_majority_meanwhile():
+def test_quorum_queue_confirms_by_majority_during_a_cut():
     assert seen(QUORUM, (100, CUT, 0b100), (250, HEAL, 0)) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("lasts_s", [1.5, 2.0])
-def test_what_is_over_by_the_deadline_is_no_interruption(lasts_s: float):
+def test_interruption_shorter_than_the_deadline_does_not_count(lasts_s: float):
     assert seen(CLASSIC, (100, CUT, 0b100), (100 + lasts_s, HEAL, 0)) == (0, 0, 0)
     at_once = replace(CALM, traffic=replace(CALM.traffic, deadline_s=0.0))
     published_s, _, _ = seen(CLASSIC, (100, CUT, 0b100), (100 + lasts_s, HEAL, 0), environment=at_once)
     assert published_s == pytest.approx(lasts_s, abs=0.01)
 
 
-def test_clients_of_either_type_of_queue_lose_the_same_time_with_all_nodes():
+def test_failure_of_all_nodes_interrupts_both_queue_types_equally():
     lost = ((100, KILL, 0b111), (150, START, 0b111))
     for design in (CLASSIC, QUORUM):
         published_s, consumed_s, down_s = seen(design, *lost)
@@ -332,7 +332,7 @@ def test_clients_of_either_type_of_queue_lose_the_same_time_with_all_nodes():
         assert published_s <= consumed_s < 60
 
 
-def test_consumers_that_stay_away_and_publishers_with_nothing_to_send_are_not_interrupted():
+def test_idle_clients_are_not_interrupted():
     night = replace(CALM, traffic=replace(CALM.traffic, publish_per_s=(0.0,) * 24))
     lost = ((90, CONSUMERS_AWAY, 0), (100, KILL, 0b111), (150, START, 0b111))
     published_s, consumed_s, down_s = seen(CLASSIC, *lost, environment=night)
@@ -355,7 +355,7 @@ def everywhere(design: Design, *events: tuple[float, int, int]) -> Record:
 
 
 @pytest.mark.parametrize("handling", ["ignore", "autoheal"])
-def test_a_split_brain_loses_what_one_side_has_confirmed(handling: str):
+def test_split_brain_loses_confirmed_messages_of_one_side(handling: str):
     found = everywhere(replace(CLASSIC, cluster_partition_handling=handling), *CUT_OFF)
     assert found.lost_confirmed == pytest.approx(150 * 10, abs=20)
     lone = seen(replace(CLASSIC, cluster_partition_handling=handling), *CUT_OFF)
@@ -363,18 +363,18 @@ def test_a_split_brain_loses_what_one_side_has_confirmed(handling: str):
 
 
 @pytest.mark.parametrize("design", [PAUSING_MINORITY, QUORUM], ids=["pause_minority", "quorum"])
-def test_without_a_split_brain_clients_of_the_minority_wait_and_nothing_confirmed_is_lost(design: Design):
+def test_clients_of_a_minority_wait_without_loss(design: Design):
     assert everywhere(design, *CUT_OFF).lost_confirmed == 0
 
 
-def test_a_third_of_the_clients_of_a_quorum_queue_gets_nothing_while_their_node_is_cut_off():
+def test_clients_on_an_isolated_node_are_interrupted():
     found = everywhere(QUORUM, (100, CUT, 0b100), (250, HEAL, 0))
     third_s = (150 - EVERYWHERE.traffic.late_after_s) / 3
     assert found.publish_down_s == pytest.approx(third_s, abs=0.1)
     assert found.consume_down_s == pytest.approx(third_s, abs=0.1)
 
 
-def test_clients_prefer_their_own_node_and_go_to_the_next_one_while_it_is_down():
+def test_clients_use_their_own_node_or_the_next_while_it_is_down():
     trial = Played(CLASSIC, EVERYWHERE, 5)
 
     def nodes() -> list[int]:
@@ -411,7 +411,7 @@ A, AB, ALL = 0b001, 0b011, 0b111
         ([(100, CUT, 0b100), (130, HEAL, 0)], 0, 30, 30),
     ],
 )
-def test_metadata_cannot_be_changed_without_a_majority_or_without_a_node_that_runs_or_while_one_is_waited_for(
+def test_metadata_downtime_by_metadata_store_and_partition_handling(
     history, khepri_s, mnesia_s, pausing_s
 ):
     rows = [(round(time_s * 1e6), kind, about) for time_s, kind, about in history]
@@ -421,14 +421,14 @@ def test_metadata_cannot_be_changed_without_a_majority_or_without_a_node_that_ru
         assert trial.record().metadata_down_s == pytest.approx(known_s, abs=0.01), design.version
 
 
-def test_metadata_that_cannot_be_changed_at_the_horizon_counts_up_to_it():
+def test_metadata_downtime_counts_up_to_the_horizon():
     trial = Played(TODAY, ENVIRONMENT, 5)
     trial.through([(100_000_000, KILL, AB)], 250_000_000)
     assert trial.record().metadata_down_s == 150
 
 
-def test_answers_for_what_was_returned_while_a_consumer_was_out_of_reach_commit_nothing():
-    """The consumer holds nothing any more when the link is back, and does not know it."""
+def test_late_acks_of_returned_messages_commit_nothing():
+    """When the link heals the consumer holds no messages and does not know it."""
     steady = Environment(traffic=Traffic(publish_per_s=50.0, consume_per_s=200.0))
     trial = Played(TODAY, steady, 5)
     trial.through([(100_120_500, CUT, A), (250_120_500, HEAL, 0)], 500_000_000)

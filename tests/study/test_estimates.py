@@ -1,4 +1,4 @@
-"""Estimates and paired differences on Spark, held to their formulas, to others' tables, and to what is drawn."""
+"""Estimates and paired differences on Spark, compared with formulas, published tables and drawn values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hawb.study.intervals import BATCHES, STUDENT_T
 
 
 def rows_of(spark: SparkSession, trials: int) -> DataFrame:
-    """Made-up trials of all cells."""
+    """Return synthetic trials of all cells."""
     return spark.createDataFrame([
         {"design": design, "environment": environment} | {**made_up_row(3, (design, environment), trial), "batch": 7}
         for design, environment in CELLS for trial in range(trials)
@@ -24,7 +24,7 @@ def rows_of(spark: SparkSession, trials: int) -> DataFrame:
 
 
 @pytest.mark.spark
-def test_the_estimates_are_the_arithmetic_of_the_rows(spark: SparkSession):
+def test_estimates_agree_with_the_rows(spark: SparkSession):
     told = {(row.design, row.environment, row.measure): row for row in estimates(rows_of(spark, 400)).collect()}
     assert set(told) == {(*cell, measure) for cell in CELLS for measure in ("lost", "publish_down_s")}
     for cell in CELLS:
@@ -42,13 +42,13 @@ def test_the_estimates_are_the_arithmetic_of_the_rows(spark: SparkSession):
 
 
 def regressed(weights: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
-    """The mean of weighted values less a line of the weights, and what is left of each."""
+    """Return the regression estimate of a weighted mean, and the residuals."""
     slope = np.polyfit(weights, weights * values, 1)[0]
     return float(np.mean(weights * values) - slope * (np.mean(weights) - 1)), weights * values - slope * weights
 
 
 @pytest.mark.spark
-def test_weighted_trials_are_estimated_by_the_formulas(spark: SparkSession):
+def test_weighted_estimates_agree_with_the_formulas(spark: SparkSession):
     draw, count = np.random.RandomState(4), 3_200
     rare = draw.random_sample(count) < 0.1
     weights = np.where(rare, 0.05, 1.05) * draw.uniform(0.5, 1.5, count)
@@ -79,7 +79,7 @@ def test_weighted_trials_are_estimated_by_the_formulas(spark: SparkSession):
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_trials_of_which_a_few_carry_all_weight_have_no_intervals(spark: SparkSession):
+def test_few_effective_trials_have_no_intervals(spark: SparkSession):
     count = 2_000
     weights = np.full(count, 1e-9)
     weights[:3] = 600.0
@@ -104,7 +104,7 @@ WILSONS = {
 
 
 @pytest.mark.spark
-def test_the_interval_of_a_share_is_wilsons(spark: SparkSession):
+def test_share_has_wilsons_interval(spark: SparkSession):
     rows = [
         {"design": f"{some} of {count}", "environment": "calm", "trial": number, "lost": 7 * (number < some)}
         for some, count in WILSONS
@@ -121,7 +121,7 @@ def test_the_interval_of_a_share_is_wilsons(spark: SparkSession):
 
 
 def drawn(spark: SparkSession, weighted: bool) -> tuple[DataFrame, dict[str, np.ndarray], np.ndarray]:
-    """Trials of two designs that share most of what happens to them."""
+    """Draw trials of two designs that have most events in common."""
     draw, count = np.random.RandomState(9), 3_200
     shared = draw.exponential(100.0, count)
     values = {"base": shared + draw.normal(0, 1, count), "other": shared + 5 + draw.normal(0, 1, count)}
@@ -135,7 +135,7 @@ def drawn(spark: SparkSession, weighted: bool) -> tuple[DataFrame, dict[str, np.
 
 
 @pytest.mark.spark
-def test_a_difference_of_pairs_is_told_far_better_than_two_means(spark: SparkSession):
+def test_paired_difference_has_a_narrower_interval_than_two_means(spark: SparkSession):
     trials, values, _ = drawn(spark, weighted=False)
     found = {row["design"]: row for row in compared(trials, "base", in_batches=True)}
     base, other = found["base"], found["other"]
@@ -152,7 +152,7 @@ def test_a_difference_of_pairs_is_told_far_better_than_two_means(spark: SparkSes
 
 
 @pytest.mark.spark
-def test_differences_of_weighted_trials_are_those_of_their_estimates(spark: SparkSession):
+def test_weighted_differences_agree_with_the_estimates(spark: SparkSession):
     trials, values, weights = drawn(spark, weighted=True)
     (other,) = [row for row in differences(trials, "base").collect() if row.design == "other"]
     means = {design: regressed(weights, numbers) for design, numbers in values.items()}

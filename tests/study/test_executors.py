@@ -1,4 +1,4 @@
-"""A Spark of several machines: where hawb listens, and what it says of executors that are lost."""
+"""Spark on several machines: addresses that hawb listens on, and reports of lost executors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def watched(tmp_path: Path, log: str, *there: tuple[str, str | None]) -> Executo
     return Executors(spark, tmp_path / "java.log")
 
 
-def test_each_reason_is_said_once(tmp_path: Path):
+def test_each_reason_is_reported_once(tmp_path: Path):
     found = watched(tmp_path, LOG, ("3", None), ("4", "killed by the system"), ("5", ""))
     assert sorted(found.news()) == [
         "Spark lost 2 executors: Command exited with code 1",
@@ -58,7 +58,7 @@ def test_each_reason_is_said_once(tmp_path: Path):
     assert list(found.news()) == []
 
 
-def test_that_no_executor_comes_is_said_once_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_missing_executors_are_reported_once_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     found, others = watched(tmp_path, ""), watched(tmp_path, "", ("0", None))
     assert list(found.news()) == []
     monkeypatch.setattr(executors, "WAITS_S", -1)
@@ -67,7 +67,7 @@ def test_that_no_executor_comes_is_said_once_after_a_while(tmp_path: Path, monke
     assert (list(found.news()), list(others.news())) == ([], [])
 
 
-def test_nothing_is_said_of_a_local_spark():
+def test_local_spark_reports_nothing():
     spark = MagicMock()
     spark.sparkContext.master = "local[2,4]"
     with told_of_executors(spark, pytest.fail):
@@ -86,7 +86,7 @@ main()
 
 @pytest.mark.spark
 @pytest.mark.full
-def test_a_study_and_an_audit_over_a_network(tmp_path: Path, unavailable: Callable[[str], NoReturn]):
+def test_study_and_audit_run_over_a_network(tmp_path: Path, unavailable: Callable[[str], NoReturn]):
     """The worker reaches this machine by one address, which is not its loopback. Where a setting has hawb listen on
     loopback all the same, the command says which executors are lost and why, until it is stopped."""
     path = os.pathsep.join(PYTHONPATH)

@@ -1,4 +1,4 @@
-"""A folder of results: there whole, in place of the one before, or not at all."""
+"""Folders of results are replaced as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def names(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir())
 
 
-def test_a_folder_is_written_whole_in_place_of_the_one_before(tmp_path: Path) -> None:
+def test_folder_replaces_the_former_one_as_a_whole(tmp_path: Path) -> None:
     folder = tmp_path / "audits" / "a first audit"
     write(folder, "north", "south")
     write(folder, "west")
@@ -28,7 +28,7 @@ def test_a_folder_is_written_whole_in_place_of_the_one_before(tmp_path: Path) ->
     assert names(folder.parent) == ["a first audit"]
 
 
-def test_nobody_finds_half_of_it(tmp_path: Path) -> None:
+def test_partial_folder_is_never_visible(tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     with written_whole(folder) as new:
         new.mkdir()
@@ -36,7 +36,7 @@ def test_nobody_finds_half_of_it(tmp_path: Path) -> None:
     assert folder.exists()
 
 
-def test_one_that_fails_leaves_nothing_and_the_one_before_as_it_was(tmp_path: Path) -> None:
+def test_failure_leaves_the_former_folder_unchanged(tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     for before in ([], ["audit"]):
         with pytest.raises(ZeroDivisionError), written_whole(folder) as new:
@@ -56,12 +56,12 @@ def test_one_that_fails_leaves_nothing_and_the_one_before_as_it_was(tmp_path: Pa
     [("out", "out"), ("/mnt/a b", "/mnt/a b"), ("file:///mnt/a%20b", "/mnt/a b"), ("file:/mnt/x", "/mnt/x"),
      ("c:/x", "c:/x"), ("a:b", "a:b")],
 )  # fmt: skip
-def test_a_path_is_a_folder_and_so_is_its_address(given: str, path: str) -> None:
+def test_path_and_file_url_name_the_same_folder(given: str, path: str) -> None:
     assert local_folder(given) == local_folder(Path(path)) == Path(path)
 
 
 @pytest.mark.parametrize("given", ["s3a://bucket/x", "hdfs://name:8020/x", "abfss://a@b/x", "dbfs:/x"])
-def test_other_file_systems_are_refused_also_as_a_path_has_them(given: str) -> None:
+def test_other_file_systems_are_refused(given: str) -> None:
     for place in (given, Path(given)):
         with pytest.raises(ValueError, match=r"^\w+:/.*: tables are written to a folder that every machine has"):
             local_folder(place)

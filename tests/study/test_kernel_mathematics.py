@@ -1,4 +1,4 @@
-"""The kernel against mathematics: a closed form and a small Markov chain lie within the intervals of its estimates.
+"""The kernel compared with mathematics: a closed form and a small Markov chain lie within the estimated intervals.
 
 The seed is fixed, so that a test passes always or never. Intervals are of 99 %.
 """
@@ -40,14 +40,14 @@ def environment(
 
 
 def estimates(design: Design, given: Environment, field: str, trials: int) -> tuple[float, float]:
-    """The mean of a field of the record over trials, and half of its interval."""
+    """Return the mean of a field of the record over trials, and half of its interval."""
     rows = block.rows(design, given, SEED, 0, trials, HORIZON_US)
     found = rows[:, Record.__struct_fields__.index(field)] / (SECOND_US if field.endswith("_s") else 1)
     return float(np.mean(found)), Z_99 * float(np.std(found, ddof=1)) / math.sqrt(trials)
 
 
 def generator(rates: dict[tuple[str, str], float]) -> tuple[list[str], np.ndarray]:
-    """The states of a Markov chain with these rates, and the matrix that changes their probabilities."""
+    """Return the states and the generator matrix of a Markov chain with these rates."""
     states = sorted({state for pair in rates for state in pair})
     balance = np.zeros((len(states), len(states)))
     for (start, end), rate in rates.items():
@@ -57,7 +57,7 @@ def generator(rates: dict[tuple[str, str], float]) -> tuple[list[str], np.ndarra
 
 
 def stationary(rates: dict[tuple[str, str], float]) -> dict[str, float]:
-    """The share of time that a Markov chain with these rates spends in each state."""
+    """Return the stationary distribution of a Markov chain with these rates."""
     states, balance = generator(rates)
     together = np.vstack([balance, np.ones(len(states))])
     shares = np.linalg.lstsq(together, np.array([0.0] * len(states) + [1.0]))[0]
@@ -65,7 +65,7 @@ def stationary(rates: dict[tuple[str, str], float]) -> dict[str, float]:
 
 
 def spent_s(rates: dict[tuple[str, str], float], first: str, horizon_s: float) -> dict[str, float]:
-    """The time that a Markov chain with these rates is expected to spend in each state until the horizon."""
+    """Return the expected time that a Markov chain spends in each state until the horizon."""
     states, balance = generator(rates)
     values, vectors = np.linalg.eig(balance)
     parts = np.linalg.solve(vectors, np.array([float(state == first) for state in states]))
@@ -91,7 +91,7 @@ MIRRORED = Design(
 
 
 @pytest.mark.parametrize("nodes", [1, 3])
-def test_a_queue_on_one_node_is_there_as_often_as_its_node(nodes):
+def test_queue_on_one_node_is_available_as_often_as_its_node(nodes):
     design = Design(queue_type="classic", nodes=nodes, replicas=1, version="3.13")
     down_s, interval_s = estimates(design, environment(0.0), "queue_down_s", 40)
     share = REPAIR_S / (UP_S + REPAIR_S)
@@ -99,7 +99,7 @@ def test_a_queue_on_one_node_is_there_as_often_as_its_node(nodes):
     assert interval_s / (HORIZON_US / 1e6) < 0.03 * share
 
 
-def test_two_replicas_are_down_as_long_as_the_chain_says():
+def test_downtime_of_two_replicas_agrees_with_the_chain():
     chain = stationary(two_replicas())
     share = chain["none"] + chain["other waits"]
     down_s, interval_s = estimates(MIRRORED, environment(0.0), "queue_down_s", 60)
@@ -107,7 +107,7 @@ def test_two_replicas_are_down_as_long_as_the_chain_says():
     assert interval_s / (HORIZON_US / 1e6) < 0.05 * share
 
 
-def test_a_master_dies_in_a_synchronisation_as_often_as_the_chain_says():
+def test_master_deaths_during_synchronisation_agree_with_the_chain():
     """A synchronisation is one batch and takes a link's latency; the master dies in it with its rate. To first order in
     both, which leaves out a thousandth."""
     link_s, chain = 1.0, stationary(two_replicas())
@@ -126,7 +126,7 @@ RARE_TRIALS = 40_000
 
 
 def rare(field: str, link_s: float, consume_per_s: float, biasing: FailureBiasing | None) -> tuple[float, float, float]:
-    """(mean, standard error, effective trials) of a field of the record."""
+    """Return mean, standard error and effective trials of a field of the record."""
     given = environment(link_s, consume_per_s, MONTH_S, MINUTES_S, biasing)
     rows = block.rows(MIRRORED, given, SEED, 0, RARE_TRIALS, RARE_US)
     weights = histories.weights_of(given, 2, SEED, 0, RARE_TRIALS, RARE_US)
@@ -135,7 +135,7 @@ def rare(field: str, link_s: float, consume_per_s: float, biasing: FailureBiasin
     return float(np.mean(told)), error, float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def test_biased_failures_tell_what_the_chain_says_of_rare_losses(capsys):
+def test_rare_losses_under_biasing_agree_with_the_chain(capsys):
     """That both replicas are down, once in a thousand trials, and that a master dies in the ten seconds of a
     synchronisation, once in ten thousand."""
     link_s = 10.0

@@ -43,7 +43,7 @@ HANDLINGS = ("ignore", "autoheal", "pause_minority", "pause_if_all_down")
 
 
 def handling_of(design: Design) -> str:
-    """How a design's nodes handle partitions."""
+    """Return how a design's nodes handle partitions."""
     handling = design.cluster_partition_handling
     return handling if isinstance(handling, str) else "pause_if_all_down"
 
@@ -65,16 +65,16 @@ def compared(part: int) -> tuple[Counter, int, int]:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_the_same_of_random_histories(part):
+def test_kernel_agrees_on_random_histories_with_partitions(part):
     compared(part)
 
 
-def test_a_trial_for_which_a_table_is_too_small_is_handed_over():
+def test_trial_that_overflows_a_table_falls_back_to_the_engine():
     given = cut_case(CROWDED)
     assert by_kernel(given, history_of(given)) is None
 
 
-def test_each_handling_meets_each_cut(capsys):
+def test_cases_cover_partition_handling_and_cuts(capsys):
     pairs = sum((compared(part)[0] for part in PARTS), Counter())
     with capsys.disabled():
         print(f"\n{CASES:,} histories by cluster_partition_handling and what is cut off")
@@ -84,16 +84,16 @@ def test_each_handling_meets_each_cut(capsys):
     assert min(pairs[handling, cut] for handling in HANDLINGS for cut in histories.CUTS) >= LEAST_PER_PAIR
 
 
-def test_some_of_them_end_in_a_loss():
+def test_some_cases_end_in_a_loss():
     assert sum(compared(part)[1] for part in PARTS) >= LEAST_LOSSES * CASES
 
 
-def test_few_of_them_are_handed_over():
+def test_few_cases_fall_back_to_the_engine():
     assert sum(compared(part)[2] for part in PARTS) <= MOST_HANDED_OVER * CASES
 
 
 def cut_for(seconds: int, handling: str) -> Record:
-    """What comes of node a, where the master and the clients are, cut off from two others for so long."""
+    """Return the record if node a, with master and clients, is isolated from two others for so long."""
     partitions = Partitions(every=Distribution(mean_s=9), lasts=Distribution(mean_s=9))
     given = Case(
         0, classic(cluster_partition_handling=handling, policy={"ha-promote-on-failure": "always"}),
@@ -104,12 +104,12 @@ def cut_for(seconds: int, handling: str) -> Record:
     ]))  # fmt: skip
 
 
-def test_links_that_are_back_in_time_cost_nothing():
+def test_links_healed_within_net_ticktime_cost_nothing():
     told = cut_for(59, "autoheal")
     assert (told.lost, told.promotions, told.outages, told.delivered_twice) == (0, 0, 0, 0)
 
 
-def test_of_two_sides_one_gives_in():
+def test_one_of_two_sides_is_restarted():
     """Under autoheal the side with the clients wins, and what the other promoted is forgotten; under ignore a person
     restarts it."""
     for handling in ("autoheal", "ignore"):
@@ -117,21 +117,21 @@ def test_of_two_sides_one_gives_in():
         assert (told.promotions, told.outages, told.lost) == (1, 0, 0)
 
 
-def test_a_minority_that_pauses_takes_along_what_only_it_had():
-    """Its master serves on for net_ticktime, and what it has taken meanwhile is lost when it comes back as a mirror."""
+def test_pausing_minority_loses_messages_that_only_it_had():
+    """Its master serves for net_ticktime. What it accepts in that time is lost when it returns as a mirror."""
     told = cut_for(100, "pause_minority")
     assert told.promotions == 1 and told.lost > 0
 
 
 @pytest.mark.parametrize("design", ["classic-1", "classic-2"])
-def test_a_year_with_the_presets_own_figures_is_the_same(design: str):
+def test_kernel_agrees_on_a_year_of_the_preset(design: str):
     asked = load(Path(__file__).parents[2] / "data" / "studies" / "replicas.yaml")
     given = asked.designs[design], asked.environments["datacentre"], asked.seed, 0, 1, 365 * histories.DAY_US
     by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
-def test_a_trial_is_the_same_after_others_and_alone():
+def test_trial_is_the_same_alone_and_after_others():
     for number in range(20):
         given = cut_case(number)
         together = block.rows(given.design, given.environment, SEED, number, 4, HORIZON_US)

@@ -55,24 +55,24 @@ Told = tuple[dict[str, float], int]
 
 
 def played_by_engine(given: Case, history: np.ndarray, horizon_us: int = HORIZON_US) -> Played:
-    """A history as the engine has played it."""
+    """Play a history on the engine."""
     trial = Played(given.design, given.environment, own_seed(SEED, given.number))
     trial.through(history.tolist(), horizon_us)
     return trial
 
 
 def told_by(trial: Played) -> Told:
-    """What came of a trial that the engine has played."""
+    """Return the result of a trial that the engine played."""
     return asdict(trial.record()), trial.turn.counter
 
 
 def by_engine(given: Case, history: np.ndarray, horizon_us: int = HORIZON_US) -> Told:
-    """What the engine makes of a history."""
+    """Return the engine's result for a history."""
     return told_by(played_by_engine(given, history, horizon_us))
 
 
 def by_kernel(given: Case, horizon_us: int = HORIZON_US) -> Told:
-    """What the kernel makes of it, which it draws itself."""
+    """Return the kernel's result. The kernel draws the history itself."""
     begun = setup.begin_trial(given.design, given.environment, 0)
     table = histories.sources(given.environment, given.design.nodes)
     (row,) = block.rows_in(begun, table, SEED, given.number, 1, horizon_us).tolist()
@@ -101,7 +101,7 @@ PARTS_OF = [(kind, part) for kind, size in SIZES.items() for part in range(CASES
 
 @cache
 def compared(kind: str, part: int) -> Compared:
-    """A part of the cases of a kind, compared."""
+    """Compare a part of the cases of a kind."""
     found = Compared()
     for number in range(part * SIZES[kind], (part + 1) * SIZES[kind]):
         given = KINDS[kind](number)
@@ -121,7 +121,7 @@ def compared(kind: str, part: int) -> Compared:
 
 
 def all_of(kind: str) -> Compared:
-    """All cases of a kind, compared."""
+    """Compare all cases of a kind."""
     found = [compared(*part) for part in PARTS_OF if part[0] == kind]
     return Compared(
         sum((one.pairs for one in found), Counter()), sum(one.twice for one in found),
@@ -139,7 +139,7 @@ def may_fall_back(given: Case) -> bool:
 
 
 @pytest.mark.parametrize("number", FOUND)
-def test_the_same_of_histories_that_once_differed(number):
+def test_kernel_agrees_on_histories_that_once_differed(number):
     given = quorum_case(number, awaits=FOUND[number])
     assert by_kernel(given) == by_engine(given, history_of(given))
 
@@ -147,13 +147,13 @@ def test_the_same_of_histories_that_once_differed(number):
 @pytest.mark.parametrize(
     ("kind", "part"), [pytest.param(*one, marks=pytest.mark.full) if one[1] else one for one in PARTS_OF]
 )
-def test_the_same_of_random_histories(kind, part):
+def test_kernel_agrees_on_random_histories(kind, part):
     assert compared(kind, part).fallen_back <= SIZES[kind] // 2
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_value_of_a_design_key_meets_each_kind_of_fault(kind, capsys):
+def test_cases_cover_design_values_and_faults(kind, capsys):
     found = all_of(kind)
     assert found.fallen_back <= CASES // 5, found.fallen_back
     # Where power is lost few nodes are killed alone: each value meets that in the other kinds.
@@ -171,13 +171,13 @@ def test_each_value_of_a_design_key_meets_each_kind_of_fault(kind, capsys):
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
-def test_many_of_them_deliver_messages_twice(kind):
+def test_many_cases_deliver_messages_twice(kind):
     assert all_of(kind).twice >= LEAST_DELIVERED_TWICE * CASES
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ["4.x", "power"])
-def test_some_of_them_give_up_messages_that_came_back_too_often(kind):
+def test_some_cases_reach_the_delivery_limit(kind):
     assert all_of(kind).given_up >= LEAST_GIVEN_UP * CASES
 
 
@@ -186,7 +186,7 @@ SLOW = Environment(traffic=Traffic(publish_per_s=1.0, consume_per_s=0.01))
 
 
 def given_back_twice(version: str, limit: int, kind: int = histories.KILL) -> Record:
-    """What comes of messages whose consumer goes with its node twice, first with a, then with b."""
+    """Return the record if the consumer's node dies twice, first a, then b."""
     design = Design(queue_type="quorum", nodes=3, replicas=3, version=version, policy={"delivery-limit": limit})
     told = agreed(Case(0, design, SLOW, ()), np.array([
         (20 * SECOND, kind, 0b001), (30 * SECOND, histories.START, 0b001),
@@ -201,7 +201,7 @@ def given_back_twice(version: str, limit: int, kind: int = histories.KILL) -> Re
     ("4.0", histories.KILL), ("4.0", histories.STOP), ("4.0", histories.POWER_OFF),
     ("4.3", histories.KILL), ("4.3", histories.STOP),
 ])  # fmt: skip
-def test_a_message_that_comes_back_more_often_than_its_limit_is_given_up(version, kind):
+def test_message_beyond_the_delivery_limit_is_dropped(version, kind):
     once, twice, never = (given_back_twice(version, limit, kind).messages for limit in (0, 1, 2))
     assert once <= twice < never
 
@@ -218,7 +218,7 @@ def held_after(back_s: int) -> Record:
     return told
 
 
-def test_what_a_consumer_out_of_reach_holds_comes_back_after_a_minute_which_counts_for_no_return():
+def test_messages_of_an_unreachable_consumer_return_after_a_minute():
     assert held_after(50).messages < held_after(70).messages
 
 
@@ -227,7 +227,7 @@ def test_what_a_consumer_out_of_reach_holds_comes_back_after_a_minute_which_coun
     ("file", "design", "around"),
     [("monthly-failures", "quorum", "monthly"), ("today", "today", "stops-and-kills"), ("today", "today", "power")],
 )
-def test_the_same_of_a_year(file, design, around, number):
+def test_kernel_agrees_on_a_year(file, design, around, number):
     study = load(STUDIES / f"{file}.yaml")
     given, year_us = Case(number, study.designs[design], study.environments[around], ()), 365 * histories.DAY_US
     history = histories.history(given.environment, given.design.nodes, SEED, number, year_us)
@@ -235,7 +235,7 @@ def test_the_same_of_a_year(file, design, around, number):
 
 
 @pytest.mark.parametrize("number", range(40))
-def test_a_trial_is_the_same_after_others_and_alone(number):
+def test_trial_is_the_same_alone_and_after_others(number):
     given, trials = quorum_case(number), 4
     together = block.rows(given.design, given.environment, SEED, number, trials, HORIZON_US)
     alone = [block.rows(given.design, given.environment, SEED, number + k, 1, HORIZON_US)[0] for k in range(trials)]

@@ -51,12 +51,12 @@ def often(mean_s: float, repair_s: float, stops: float = 0.0, **traffic: object)
 
 
 def away(every_s: float, lasts_s: float) -> ConsumerOutages:
-    """Consumers stay away, so that a backlog builds up."""
+    """Return outages of consumers, so that a backlog builds up."""
     return ConsumerOutages(every=Distribution(mean_s=every_s), lasts=Distribution(mean_s=lasts_s))
 
 
 def far(environment: Environment) -> Environment:
-    """The same with nodes that are further apart, so that more is on its way when one dies."""
+    """Return the environment with a higher link latency, so that more is in flight when a node dies."""
     return replace(environment, timing=replace(environment.timing, link_latency_s=0.02))
 
 
@@ -86,7 +86,7 @@ WITH_LOSSES = {
 
 @cache
 def compared(case: str) -> np.ndarray:
-    """The kernel's rows of a case's trials, to each of which the model's is equal."""
+    """Return the kernel's rows of a case's trials. Require that the model's are equal."""
     design, environment, days, trials = (WITHOUT_LOSSES | WITH_LOSSES)[case]
     horizon_us, given = round(days * DAY_US), simpy_model.read(design, environment)
     rows = block.rows(design, environment, STUDY.seed, 0, trials // PART, horizon_us)
@@ -98,25 +98,25 @@ def compared(case: str) -> np.ndarray:
 
 
 def told(row: np.ndarray) -> Record:
-    """The record of the kernel's row."""
+    """Return the record of the kernel's row."""
     named = zip(FIELDS, row.tolist(), strict=True)
     return Record(**{name: value / SECOND_US if name.endswith("_s") else value for name, value in named})
 
 
 def share(rows: np.ndarray, field: str) -> float:
-    """In how many of the trials a field of the record is more than 0, as a share."""
+    """Return the share of trials in which a field of the record is above 0."""
     return (rows[:, FIELDS.index(field)] > 0).mean()
 
 
 @pytest.mark.parametrize("case", WITHOUT_LOSSES)
-def test_it_agrees_with_the_kernel_on_every_history(case: str):
+def test_model_agrees_with_the_kernel(case: str):
     rows = compared(case)
     assert rows[:, FIELDS.index("promotions")].sum() > len(rows)
     assert share(rows, "lost") == 0
 
 
 @pytest.mark.parametrize("case", WITH_LOSSES)
-def test_it_agrees_with_the_kernel_on_histories_that_end_in_losses(case: str):
+def test_model_agrees_with_the_kernel_on_losses(case: str):
     rows = compared(case)
     assert share(rows, "lost") >= LEAST_LOSSES
     assert share(rows, "lost_confirmed") > 0
@@ -128,7 +128,7 @@ def test_every_field_of_the_record_is_compared():
     assert [name for name in FIELDS if not share(rows, name)] == []
 
 
-def test_faults_that_it_has_no_rules_for_are_refused():
+def test_unsupported_faults_are_refused():
     with pytest.raises(ValueError, match="power_off; accepted: start, stop, kill, consumers_away, consumers_back"):
         simpy_model.play(simpy_model.read(ALL, MONTHLY), [(5, histories.POWER_OFF, 1)], 1, DAY_US)
 
@@ -152,13 +152,13 @@ UNKNOWN_TRAFFIC = {
 
 
 @pytest.mark.parametrize(("named", "design"), UNKNOWN_DESIGNS.items(), ids=UNKNOWN_DESIGNS)
-def test_designs_that_it_does_not_model_are_refused_by_name(named: str, design: Design):
+def test_unsupported_designs_are_refused_by_name(named: str, design: Design):
     with pytest.raises(ValueError, match=named):
         simpy_model.read(design, MONTHLY)
 
 
 @pytest.mark.parametrize(("named", "fields"), UNKNOWN_TRAFFIC.items(), ids=UNKNOWN_TRAFFIC)
-def test_traffic_that_it_does_not_model_is_refused_by_name(named: str, fields: dict[str, object]):
+def test_unsupported_traffic_is_refused_by_name(named: str, fields: dict[str, object]):
     traffic = Traffic(**({"publish_per_s": 1.0, "consume_per_s": 2.0} | fields))
     with pytest.raises(ValueError, match=named):
         simpy_model.read(ALL, Environment(traffic=traffic))

@@ -1,4 +1,4 @@
-"""The weights with the least squares, beside numpy's."""
+"""Least squares compared with numpy."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def test_weights_are_those_of_numpy(seed: int) -> None:
     assert solve(rows.tolist(), wanted.tolist()) == pytest.approx(np.linalg.lstsq(rows, wanted)[0])
 
 
-def test_a_column_that_depends_on_others_has_no_weight() -> None:
+def test_linearly_dependent_column_has_weight_0() -> None:
     assert solve([[0, 1, 2, 1], [0, 2, 4, 0], [0, 3, 6, 0]], [1, 4, 6]) == pytest.approx([0, 2, 0, -1])

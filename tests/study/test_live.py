@@ -1,4 +1,4 @@
-"""Small studies that are played at once, what is kept of larger ones, and what shows both."""
+"""Live studies, stored results of larger ones, and their tables, figures and panels."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def study() -> Study:
 
 
 def made_up(study: Study, design: str, environment: str, first: int, count: int) -> pa.RecordBatch:
-    """Records of which no two measures are alike."""
+    """Return synthetic records without equal measures."""
     numbers = range(first, first + count)
     columns = {"trial": list(numbers)}
     for place, field in enumerate(msgspec.structs.fields(Record)):
@@ -87,7 +87,7 @@ def made_up(study: Study, design: str, environment: str, first: int, count: int)
 @pytest.mark.spark
 @pytest.mark.parametrize("around", ["calm", "rough"])
 @pytest.mark.parametrize("trials", sample([40, 96, 100]))
-def test_a_small_study_has_the_estimates_that_spark_would_have(
+def test_live_study_has_the_estimates_of_spark(
     study: Study, trials: int, around: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "records", made_up)
@@ -103,7 +103,7 @@ def test_a_small_study_has_the_estimates_that_spark_would_have(
             assert value == (about(wanted) if isinstance(wanted, float | list) else wanted), measure
 
 
-def test_a_study_that_is_played_now_is_the_same_each_time(study: Study) -> None:
+def test_live_study_is_reproducible(study: Study) -> None:
     asked = smaller(study, 64, environments=["rough"])
     rows = live(asked)
     assert rows == live(asked)
@@ -113,7 +113,7 @@ def test_a_study_that_is_played_now_is_the_same_each_time(study: Study) -> None:
         cell_value(rows, "quorum", "calm", DOWN)
 
 
-def test_a_study_with_other_numbers(study: Study) -> None:
+def test_changed_numbers_change_the_study(study: Study) -> None:
     path = ("environments", "*", "node_failures", "every", "mean_s")
     repair = ("environments", "calm", "node_failures", "repair")
     other = changed(study, {path: 1000.0, ("trials",): 5, repair: {"mean_s": 9.0}})
@@ -123,7 +123,7 @@ def test_a_study_with_other_numbers(study: Study) -> None:
         changed(study, {("trials",): 0})
 
 
-def test_what_is_kept_is_what_was_found(study: Study, tmp_path: Path) -> None:
+def test_stored_results_round_trip(study: Study, tmp_path: Path) -> None:
     rows = live(study)
     text = as_text(study, "hawb study x", rows, 280, 3.21, "a")
     (tmp_path / "small.json").write_text(text, encoding="utf-8")
@@ -141,15 +141,15 @@ def test_what_is_kept_is_what_was_found(study: Study, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_results_in_data_answer_the_question_that_is_asked_there(name: str) -> None:
-    """Whoever changes a study plays it again: make studies."""
+def test_stored_results_belong_to_the_current_study(name: str) -> None:
+    """After changing a study run `make studies`."""
     study, results = load(STUDIES / f"{name}.yaml"), kept(name)
     assert results.question == question(study)
     assert {(row["design"], row["environment"]) for row in results.estimates} == set(study.cells)
     assert (STUDIES / "results" / f"{name}.json").stat().st_size < 30_000
 
 
-def test_another_question_has_another_digest(study: Study) -> None:
+def test_changed_study_has_another_digest(study: Study) -> None:
     others = [changed(study, {place: value}) for place, value in (
         (("trials",), 71), (("seed",), 1), (("horizon_days",), 31.0), (("designs", "two", "nodes"), 4),
         (("environments", "calm", "traffic", "publish_per_s"), 6.0),
@@ -158,7 +158,7 @@ def test_another_question_has_another_digest(study: Study) -> None:
 
 
 def estimate(design: str, value: float, low: float | None, high: float | None, measure: str = "queue_down_s") -> dict:
-    """A row with the same numbers as mean and as share."""
+    """Return a row with the same numbers as mean and as share."""
     ends = {"": value, "_low": low, "_high": high}
     both = {f"{kind}{end}": number for kind in ("mean", "share") for end, number in ends.items()}
     return {"design": design, "environment": "rack", "measure": measure, "trials": 100} | both
@@ -194,7 +194,7 @@ def test_a_figure_has_a_mark_and_a_number_for_each_cell() -> None:
     assert faces == [True, False, True]
 
 
-def test_axes_have_numbers_and_a_number_that_no_design_has_is_in_the_note() -> None:
+def test_measure_without_events_is_in_the_note() -> None:
     rows = [estimate("a", 60, 30, 90), estimate("b", 60_000, 59_000, 61_000)]
     rows += [estimate(name, 0, 0, 0, "sync_blocked_s") for name in "ab"]
     figure = estimates_figure(rows, [DOWN, BLOCKED])
@@ -206,7 +206,7 @@ def test_axes_have_numbers_and_a_number_that_no_design_has_is_in_the_note() -> N
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0", "40", "80", "120"]
 
 
-def test_differences_have_signs_and_the_title_tells_the_largest() -> None:
+def test_differences_have_signs_and_the_title_names_the_largest() -> None:
     rows = [estimate("base", 0, 0, 0), *(estimate(name, 0, 0, 0) for name in "abc")]
     for row, more in zip(rows, (0.0, -6_000.0, 60.0, -1e-14), strict=True):
         row |= {"difference": more, "difference_low": more - 600, "difference_high": more + 600}
@@ -218,7 +218,7 @@ def test_differences_have_signs_and_the_title_tells_the_largest() -> None:
     )
 
 
-def test_the_panel_plays_what_is_chosen(study: Study) -> None:
+def test_panel_plays_the_chosen_study(study: Study) -> None:
     panel = StudyPanel(smaller(study, 64, environments=["rough"]), [LOSS, LOST, DOWN, BLOCKED],
                        [FAILURES, REPAIR, CONTROLLED, PUBLISHED, AWAY, TRIALS])  # fmt: skip
     assert panel.answer.value == ""
@@ -237,7 +237,7 @@ def test_the_panel_plays_what_is_chosen(study: Study) -> None:
 
 
 @pytest.mark.parametrize("name", ["policies", "rare-losses"])
-def test_designs_can_be_set_too_and_begin_as_the_study_has_them(name: str) -> None:
+def test_panel_starts_with_the_designs_of_the_study(name: str) -> None:
     asked = load(STUDIES / f"{name}.yaml")
     knobs = [COPIES, PROMOTE] if name == "rare-losses" else [COPIES]
     panel = StudyPanel(asked, [LOSS], knobs)

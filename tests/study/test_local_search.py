@@ -1,5 +1,5 @@
-"""Who searches in one process: the engine at first, the compiled search where there is much to look at; nobody sees
-from the answer who did."""
+"""Search in one process: the engine starts, and the compiled search takes over if there is much to do. The answer is
+the same."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def run(arguments: str = "{}") -> Run:
 
 
 def searched(of: Run) -> tuple[list[Progress], int]:
-    """How a search goes, and how often it was said that it is compiled."""
+    """Return the progress of a search, and how often compilation was announced."""
     said = []
     return list(local_search.search(of, ASKED, lambda: said.append(1))), len(said)
 
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
-    """Much is little; the runs of which the search was compiled."""
+    """Lower the threshold for compilation. Return the runs whose search was compiled."""
     from hawb.study import compiled_search
 
     begun, made = [], compiled_search.Compiled
@@ -47,14 +47,16 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
     return begun
 
 
-def test_what_is_small_is_the_engines(monkeypatch: pytest.MonkeyPatch):
+def test_small_search_uses_the_engine(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(local_search, "compiled", lambda *asked: pytest.fail("it is over before"))
     assert searched(run()) == (list(explore(run(), ASKED)), 0)
 
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("arguments", sample(["{}", "{x-queue-type: quorum}"], 0))
-def test_it_goes_on_compiled_and_is_the_same(arguments: str, soon: list[Run], monkeypatch: pytest.MonkeyPatch):
+def test_large_search_is_compiled_with_the_same_answer(
+    arguments: str, soon: list[Run], monkeypatch: pytest.MonkeyPatch
+):
     from hawb.study import compiled_search
 
     monkeypatch.setattr(compiled_search, "is_compiled", lambda _: False)
@@ -66,13 +68,13 @@ def test_it_goes_on_compiled_and_is_the_same(arguments: str, soon: list[Run], mo
     assert searched(run(arguments))[1] == 0
 
 
-def test_what_the_kernel_refuses_the_engine_ends(soon: list[Run]):
+def test_engine_finishes_searches_that_the_kernel_refuses(soon: list[Run]):
     limited = "{x-max-length: 9}"
     assert searched(run(limited)) == (list(explore(run(limited), ASKED)), 0)
     assert soon == []
 
 
-def test_without_the_extra_the_engine_ends_it(soon: list[Run], monkeypatch: pytest.MonkeyPatch):
+def test_engine_finishes_without_the_extra(soon: list[Run], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "hawb.study.compiled_search", None)
     monkeypatch.delattr("hawb.study.compiled_search")
     assert searched(run()) == (list(explore(run(), ASKED)), 0)

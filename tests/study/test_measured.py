@@ -1,4 +1,4 @@
-"""`hawb import --numbers`: what listings measured of a cluster, what is assumed, and what is left to a study."""
+"""`hawb import --numbers`: measured, assumed and unknown numbers of a cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RATES = {"orders.new": (41.2, 39.0), "orders.paid": (7.5, 31.0), "shop::cart.03"
 
 
 def listed(rates: dict[str, tuple[float, float]]) -> list[dict[str, Any]]:
-    """The real cluster's queues, with rates of publishing and delivering for some of them."""
+    """Return the real cluster's queues, some with publish and deliver rates."""
     rows = json.loads((REAL / "api-queues.json").read_text())
     for row in rows:
         name = row["name"] if row["vhost"] == "/" else f"{row['vhost']}::{row['name']}"
@@ -36,7 +36,7 @@ def listed(rates: dict[str, tuple[float, float]]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def busy(tmp_path: Path) -> Path:
-    """A listing of the real cluster while it works."""
+    """Write a listing of the real cluster with traffic."""
     (tmp_path / "busy.json").write_text(json.dumps(listed(RATES)))
     return tmp_path / "busy.json"
 
@@ -50,7 +50,7 @@ def hawb(*arguments: object) -> Result:
     return CliRunner().invoke(main, list(given), catch_exceptions=False)
 
 
-def test_what_was_measured_of_the_busiest_queue_and_what_is_assumed(busy: Path):
+def test_busiest_queue_is_measured_and_the_rest_assumed(busy: Path):
     found = begun(busy, REAL / "api-nodes.json")
     assert found.numbers.environment == {
         "traffic": {"publish_per_s": 41.2, "consume_per_s": 164.8, "message_size_bytes": 256},
@@ -71,14 +71,14 @@ def test_what_was_measured_of_the_busiest_queue_and_what_is_assumed(busy: Path):
     assert found.notes == ["3 nodes by api-nodes.json: how many a design has is the study's to say"]
 
 
-def test_consumers_that_take_more_than_is_assumed_are_measured(busy: Path):
+def test_faster_consumers_are_measured(busy: Path):
     found = begun(busy, queue="orders.paid").numbers
     assert found.environment["traffic"] == {"publish_per_s": 7.5, "consume_per_s": 31.0, "message_size_bytes": 256}
     source = found.sources["environment.traffic.consume_per_s"]
     assert source.startswith("measured: busy.json, message_stats.deliver_get_details.rate of orders.paid")
 
 
-def test_a_queue_of_another_virtual_host(busy: Path):
+def test_queue_of_another_virtual_host_can_be_chosen(busy: Path):
     found = begun(busy, queue="shop::cart.03").numbers
     assert "shop::cart.03" in found.sources["environment.traffic.publish_per_s"]
     with pytest.raises(ImportRefused, match=r"given: 'cart.03'\n  accepted: a queue in the listings: 'avail.pres"):
@@ -87,7 +87,7 @@ def test_a_queue_of_another_virtual_host(busy: Path):
         begun(queue="orders.new")
 
 
-def test_of_an_idle_cluster_the_traffic_is_the_studys():
+def test_idle_cluster_keeps_the_traffic_of_the_study():
     found = begun(REAL / "api-queues.json")
     assert found.numbers.environment["traffic"] == {"message_size_bytes": 256}
     assert found.notes == [
@@ -95,7 +95,7 @@ def test_of_an_idle_cluster_the_traffic_is_the_studys():
     ]
 
 
-def test_what_no_listing_tells_is_said():
+def test_unknown_numbers_are_reported():
     found = begun(REAL / "list_queues.txt")
     assert list(found.numbers.environment) == ["node_failures"]
     assert any("no listing has publish rates" in note for note in found.notes)
@@ -103,7 +103,7 @@ def test_what_no_listing_tells_is_said():
     assert begun().notes == ["no listing has a queue: the study's traffic is used"]
 
 
-def test_queues_that_no_study_plays_are_passed_over(tmp_path: Path):
+def test_queues_that_no_study_plays_are_skipped(tmp_path: Path):
     stats = {"message_stats": {"publish_details": {"rate": 9}}}
     rows = [
         {"name": "log", "vhost": "/", "type": "stream", "messages": 9, **stats},
@@ -118,7 +118,7 @@ def test_queues_that_no_study_plays_are_passed_over(tmp_path: Path):
     assert "traffic" not in begun(tmp_path / "rows.json").numbers.environment
 
 
-def test_the_later_listing_stands_and_each_number_names_its_own(busy: Path, tmp_path: Path):
+def test_later_listing_overrides_and_each_number_names_its_source(busy: Path, tmp_path: Path):
     later = [{"name": "orders.new", "vhost": "/", "messages": 10, "message_bytes": 700}]
     (tmp_path / "later.json").write_text(json.dumps(later))
     found = begun(busy, tmp_path / "later.json", queue="orders.new").numbers
@@ -129,14 +129,14 @@ def test_the_later_listing_stands_and_each_number_names_its_own(busy: Path, tmp_
 
 
 @pytest.mark.parametrize("listings", ["", "api-queues.json", "api-queues.json api-nodes.json", "list_queues.txt"])
-def test_what_is_begun_reads_back_and_every_number_has_a_source(listings: str):
+def test_written_file_reads_back_with_a_source_for_each_number(listings: str):
     found = begun(*(REAL / name for name in listings.split()))
     assert read_file(found.text, None, read_numbers) == found.numbers
     for path, _ in leaves(found.numbers.environment, "environment"):
         assert source_of(found.numbers.sources, path).startswith(tuple(ORIGINS))
 
 
-def test_the_prices_at_its_end_are_prices_without_their_signs(busy: Path):
+def test_commented_prices_are_valid(busy: Path):
     text = begun(busy).text
     assert text.endswith(PRICES)
     priced = "\n".join(line.removeprefix("#") for line in text.splitlines())
@@ -145,7 +145,7 @@ def test_the_prices_at_its_end_are_prices_without_their_signs(busy: Path):
     assert numbers.environment == begun(busy).numbers.environment
 
 
-def test_a_name_cannot_reach_beyond_its_line(tmp_path: Path):
+def test_names_are_escaped_on_one_line(tmp_path: Path):
     name = "a: b\n\x1b[31m'\"#"
     stats = {"message_stats": {"publish_details": {"rate": 0.1}}}
     (tmp_path / "rows.json").write_text(json.dumps([{"name": name, "vhost": "/", "messages": 1, **stats}]))
@@ -157,7 +157,7 @@ def test_a_name_cannot_reach_beyond_its_line(tmp_path: Path):
 # The command
 
 
-def test_the_command_begins_a_file_and_leaves_one_that_is_there(busy: Path, tmp_path: Path):
+def test_command_writes_a_file_and_keeps_an_existing_one(busy: Path, tmp_path: Path):
     own = tmp_path / "own.yaml"
     result = hawb("--queues", busy, "--queues", REAL / "api-nodes.json", "--numbers", own)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -185,7 +185,7 @@ def test_the_command_writes_scenario_and_numbers(busy: Path, tmp_path: Path):
         (["--numbers", "-", "--queue", "orders.old"], "given: 'orders.old'"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(options: list[str], said: str):
+def test_invalid_options_are_refused(options: list[str], said: str):
     result = hawb("--queues", REAL / "api-queues.json", *options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr

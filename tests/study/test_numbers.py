@@ -1,4 +1,4 @@
-"""One's own numbers: read or refused, laid over a study with where they are from, and priced."""
+"""Files of own numbers: read or refused, applied to a study with their sources, and priced."""
 
 from __future__ import annotations
 
@@ -152,14 +152,14 @@ def test_numbers_are_read_with_their_prices() -> None:
         ("environment.traffic.persistent", "yes", "environment.traffic.persistent: not accepted"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_name(path: str, value: Any, message: str) -> None:
+def test_invalid_value_is_refused_by_name(path: str, value: Any, message: str) -> None:
     with pytest.raises(ScenarioRefused) as refused:
         read_numbers(changed(path, value))
     assert re.search(message, str(refused.value)), refused.value
     assert len(str(refused.value)) < 1000
 
 
-def test_text_needs_no_source_and_a_key_stands_for_all_below_it() -> None:
+def test_source_of_a_key_covers_all_below_it() -> None:
     given = changed("environment.traffic", {"mode": "tx"})
     given["sources"] = {"environment": "assumed: all of it", "prices": "assumed: it", "design": "assumed: x"}
     assert read_numbers(given).environment["traffic"] == {"mode": "tx"}
@@ -182,7 +182,7 @@ prices = st.builds(
 
 
 @given(parts, st.none() | prices, texts.filter(bool), sourced, st.floats(1e-6, 1e9))
-def test_numbers_that_are_written_are_read_as_the_same(environment, prices, title, source, ticktime) -> None:
+def test_numbers_round_trip(environment, prices, title, source, ticktime) -> None:
     given = {"design": {"net_ticktime": ticktime}, "environment": environment, "prices": prices}
     known = {part: source for part, value in given.items() if value}
     numbers = Numbers(numbers=title, **given, sources=known)
@@ -192,7 +192,7 @@ def test_numbers_that_are_written_are_read_as_the_same(environment, prices, titl
 # Laying over
 
 
-def test_numbers_stand_in_place_of_a_studys(study: Study) -> None:
+def test_numbers_override_those_of_the_study(study: Study) -> None:
     laid = laid_over(study, read_numbers(OWN))
     for environment in laid.environments.values():
         traffic = environment.traffic
@@ -207,7 +207,7 @@ def test_numbers_stand_in_place_of_a_studys(study: Study) -> None:
     assert laid_over(laid, read_numbers(OWN)) == laid
 
 
-def test_what_does_not_happen_does_not_begin_to(study: Study) -> None:
+def test_numbers_do_not_add_faults_to_a_study(study: Study) -> None:
     numbers = read_numbers(OWN)
     laid = laid_over(study, numbers)
     assert laid.environments["rack"].rack_failures is None
@@ -215,14 +215,14 @@ def test_what_does_not_happen_does_not_begin_to(study: Study) -> None:
     assert left_out(study, numbers) == ["environment.rack_failures.repair.mean_s"]
 
 
-def test_what_happens_may_be_taken_away(study: Study) -> None:
+def test_numbers_can_remove_faults(study: Study) -> None:
     given = changed("environment.node_failures", None)
     del given["sources"]["environment.node_failures.repair"]
     laid = laid_over(study, read_numbers(given))
     assert laid.environments["rack"].node_failures is None
 
 
-def test_a_study_tells_where_its_numbers_are_from_then(study: Study) -> None:
+def test_study_names_the_sources_of_its_numbers(study: Study) -> None:
     laid = laid_over(study, read_numbers(OWN))
     for path, source in {
         "environments.rack.traffic.publish_per_s": "measured: api-queues.json, message_stats of orders",
@@ -252,7 +252,7 @@ def test_a_study_tells_where_its_numbers_are_from_then(study: Study) -> None:
         ),
     ],
 )
-def test_what_comes_to_no_study_is_refused_by_the_file_that_it_is_from(
+def test_invalid_combination_is_refused_with_its_file(
     study: Study, tmp_path: Path, line: str, message: str
 ) -> None:
     file = tmp_path / "own.yaml"
@@ -263,7 +263,7 @@ def test_what_comes_to_no_study_is_refused_by_the_file_that_it_is_from(
 
 
 @pytest.mark.parametrize("preset", sorted(STUDIES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_numbers_lie_over_every_preset(preset: Path) -> None:
+def test_numbers_apply_to_every_preset(preset: Path) -> None:
     given, numbers = load(preset), read_numbers(OWN)
     laid = laid_over(given, numbers)
     assert {one.traffic.publish_per_s for one in laid.environments.values()} == {5}
@@ -285,7 +285,7 @@ def test_the_example_of_the_readme_is_a_file_of_numbers(study: Study, tmp_path: 
 # What of it was measured, and what is assumed
 
 
-def test_every_number_that_was_played_is_told_once_with_where_it_is_from(study: Study) -> None:
+def test_every_used_number_is_listed_once_with_its_source(study: Study) -> None:
     numbers = read_numbers(OWN)
     rows = settings(laid_over(study, numbers), numbers)
     by_name = {one.name: one for one in rows}
@@ -303,7 +303,7 @@ def test_every_number_that_was_played_is_told_once_with_where_it_is_from(study: 
     assert not [name for name in by_name if "rack_failures" in name or "upgrades: node_failures" in name]
 
 
-def test_a_number_that_is_the_default_is_told_too(study: Study) -> None:
+def test_number_equal_to_the_default_is_listed_too(study: Study) -> None:
     numbers = read_numbers(changed("environment.traffic.message_size_bytes", 1024))
     (row,) = [one for one in settings(laid_over(study, numbers), numbers) if one.name.endswith("message_size_bytes")]
     assert (row.value, row.origin) == ("1024", "measured")
@@ -328,7 +328,7 @@ def command(*arguments: object):
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_the_command_answers_for_ones_own_cluster(
+def test_command_answers_for_own_numbers(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
@@ -361,7 +361,7 @@ def test_the_command_answers_for_ones_own_cluster(
     assert sorted(map(tuple, read.collect())) == sorted(map(tuple, trials.select(read.columns).collect()))
 
 
-def test_sources_of_data_take_numbers(tmp_path: Path, study: Study) -> None:
+def test_spark_sources_accept_numbers(tmp_path: Path, study: Study) -> None:
     own = tmp_path / "own.yaml"
     own.write_text(json.dumps(OWN))
     laid = laid_over(study, read_numbers(OWN))
@@ -371,7 +371,7 @@ def test_sources_of_data_take_numbers(tmp_path: Path, study: Study) -> None:
         sources.from_options({"study": sources.as_option(study), "numbers": str(tmp_path / "none.yaml")})
 
 
-def test_numbers_that_are_none_are_refused_before_spark_starts(tmp_path: Path) -> None:
+def test_invalid_numbers_are_refused_before_spark_starts(tmp_path: Path) -> None:
     file, own = tmp_path / "study.yaml", tmp_path / "own.yaml"
     file.write_text(json.dumps(ASKED))
     own.write_text("numbers: ours\nenvironment:\n  timing: {fsync_s: 0.1}\n")

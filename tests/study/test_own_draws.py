@@ -1,4 +1,4 @@
-"""Rates that are known within intervals only: played at draws of them, and taken into the answer's intervals."""
+"""Draws of uncertain rates: played as environments, and included in the intervals of the answer."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OWN = {
 }  # fmt: skip
 
 
-def test_draws_are_numbers_like_others_and_are_written_as_they_are_read():
+def test_draws_round_trip():
     numbers = read_numbers(OWN)
     assert read_numbers(json.loads(json.dumps(OWN))) == numbers and "draws:" in dump(numbers)
     with pytest.raises(ScenarioRefused) as refused:
@@ -53,7 +53,7 @@ def test_draws_are_numbers_like_others_and_are_written_as_they_are_read():
     assert refused.value.path == ("draws", 0, "node_failures", "every", "mean_s")
 
 
-def test_a_distribution_that_is_named_stands_in_place_of_the_whole():
+def test_named_distribution_replaces_the_whole_one():
     every = laid_over(read_study(ASKED), read_numbers(OWN)).environments["rack"].node_failures.every
     assert (every.mean_s, every.distribution, every.shape) == (600_000, "exponential", None)
 
@@ -79,7 +79,7 @@ def row(environment: str, mean: float, half: float | None = None, **more: object
 
 
 def rows_of(means: np.ndarray, name: str = "mean") -> list[dict[str, object]]:
-    """The rows of draws with such means of batches, a row of them each."""
+    """Return the rows of draws with these batch means, one row per draw."""
     same = {"mean_batches": np.full(BATCHES, 10.0), "share_batches": np.full(BATCHES, 0.5)}
     told = [same | {name: float(each.mean()), f"{name}_batches": each} for each in means]
     return [row(f"e_draw_{place}", **{"mean": 10.0} | each) for place, each in enumerate(told)]
@@ -93,7 +93,7 @@ def batches(rates: float, common: float, own: float, seed: int = 1) -> np.ndarra
     return of_draw + of_batch + random.normal(0, own, (DRAWS, BATCHES))
 
 
-def test_an_interval_takes_in_what_differs_between_the_draws():
+def test_interval_includes_the_variance_between_draws():
     values = batches(2, 0, 0)
     [wide] = widened([row("e", 10.0, 3.0)], rows_of(values))
     off = STUDENT_T * stdev(values[:, 0])
@@ -103,17 +103,17 @@ def test_an_interval_takes_in_what_differs_between_the_draws():
     assert (wide["share_low"], wide["share_high"], wide["open_share"]) == pytest.approx((0.4, 0.6, 0))
 
 
-def test_what_a_batch_of_all_draws_has_in_common_is_not_taken_off():
+def test_common_variance_of_a_batch_is_not_subtracted():
     assert between(batches(2, 50, 0)) == pytest.approx(between(batches(2, 0, 0)))
 
 
-def test_what_the_trials_of_a_draw_scatter_by_themselves_is_not_the_rates():
+def test_variance_within_a_draw_is_not_attributed_to_the_rates():
     found = [(between(batches(2, 5, own, seed)) / STUDENT_T) ** 2 for own in (0, 8) for seed in range(200)]
     # the square of 8 over the root of 32 batches, 2, would be on top of the 4
     assert (fmean(found[:200]), fmean(found[200:])) == pytest.approx((4, 4), rel=0.07)
 
 
-def test_a_difference_too_small_to_be_told_is_held_possible_and_no_more():
+def test_undetectable_variance_between_draws_is_bounded():
     found = [between(batches(0, 5, 8, seed)) / STUDENT_T for seed in range(50)]
     assert 0 < min(found) < max(found) < 2  # of the 8 over the root of 32, which the trials do
     assert between(np.zeros((DRAWS, BATCHES))) == between(np.zeros((1, BATCHES))) == 0
@@ -121,17 +121,17 @@ def test_a_difference_too_small_to_be_told_is_held_possible_and_no_more():
     assert above_nothing(0.0, 1.0) == pytest.approx(sqrt(2 / pi))  # the mean of half a normal distribution
 
 
-def test_without_draws_and_without_an_interval_nothing_is_added():
+def test_nothing_is_added_without_draws_or_an_interval():
     [told] = widened([row("e", 10.0)], [])
     assert (told["mean_low"], told["open_mean"]) == (None, 0)
 
 
-def test_a_share_stays_a_share():
+def test_share_stays_between_0_and_1():
     [wide] = widened([row("e", 10.0, 1.0)], rows_of(batches(1, 0, 0), "share"))
     assert (wide["share_low"], wide["share_high"]) == (0.0, 1.0)
 
 
-def test_the_answer_says_how_much_comes_from_the_rates():
+def test_answer_states_the_contribution_of_the_rates():
     means = np.repeat([6.0, 8.0, 12.0, 14.0], 8)[:, None] + np.zeros(BATCHES)
     [wide] = widened([row("e", 10.0, 3.0)], rows_of(means))
     [part] = rates_part([wide])
@@ -139,7 +139,7 @@ def test_the_answer_says_how_much_comes_from_the_rates():
     assert rates_part([row("e", 10.0, 3.0)]) == ()
 
 
-def test_fewer_failures_in_a_draw_mean_less_time_out_of_use():
+def test_fewer_failures_in_a_draw_mean_less_downtime():
     played = live(drawn(read_study(ASKED | {"trials": 128}), read_numbers(OWN)), in_batches=True)
     down = [one["mean"] for one in played if one["measure"] == "publish_down_s" and one["design"] == "one"]
     assert down[0] > 1.5 * down[1] > 2.2 * down[2]
@@ -183,7 +183,7 @@ def studies(failures: int, repair: float, trials: int, count: int) -> Iterator[d
 
 
 @pytest.mark.parametrize(("failures", "repair"), [(16, 0.05), (100, 0.01)])
-def test_the_interval_that_is_told_holds_the_truth(failures, repair):
+def test_interval_covers_the_true_value(failures, repair):
     random = np.random.default_rng(0)
     shape = 100_000, 2, 16
     true = made_up_trials(2.0, random.exponential(size=shape), repair * random.exponential(size=shape))
@@ -199,7 +199,7 @@ def test_the_interval_that_is_told_holds_the_truth(failures, repair):
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_the_command_plays_the_draws_too(spark, tmp_path, monkeypatch):
+def test_command_plays_the_draws(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
     file, own = tmp_path / "asked.yaml", tmp_path / "own.yaml"
     file.write_text(json.dumps(ASKED))

@@ -1,4 +1,4 @@
-"""An upgrade by a cluster's own times: what is taken of a file of numbers, and what its draws leave open."""
+"""Upgrades by a cluster's own times: the numbers that are used, and the uncertainty of the draws."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def away(down_s: float) -> dict[str, Any]:
     return {AWAY: {"every_days": 60, "down_s": down_s}}
 
 
-def test_an_upgrade_takes_the_time_away_and_the_timing_and_nothing_else():
+def test_upgrade_uses_only_the_downtime_and_the_timing():
     times = own(away(90) | {"timing": {"start_s": 8}, "node_failures": {"every": {"mean_s": 600_000}}}).times
     assert (times.away_s, times.timing) == (90, {"start_s": 8})
     scenario = cluster(quorum("qq")).scenario
@@ -40,19 +40,19 @@ def test_an_upgrade_takes_the_time_away_and_the_timing_and_nothing_else():
     assert times.task(task_of(Run.of(scenario))).away_s == 90
 
 
-def test_without_a_time_away_the_task_keeps_its_own():
+def test_task_keeps_its_own_downtime_if_none_is_given():
     task = task_of(cluster(quorum("qq")), away_s=12)
     assert own({"timing": {"start_s": 8}}).times.task(task).away_s == 12
 
 
-def test_numbers_without_a_time_are_refused():
+def test_numbers_without_a_downtime_are_refused():
     with pytest.raises(ScenarioRefused) as refused:
         own({"node_failures": {"every": {"mean_s": 600_000}}})
     assert refused.value.path == ("environment",)
     assert "rolling_upgrades.down_s or timing" in str(refused.value)
 
 
-def test_the_plan_is_played_once_more_in_each_draw():
+def test_plan_is_simulated_in_each_draw():
     run = cluster(quorum("qq"))
     times = own(away(30), *(away(down_s) for down_s in range(41)))
     task = task_of(run, away_s=30)
@@ -64,7 +64,7 @@ def test_the_plan_is_played_once_more_in_each_draw():
     assert found.draws == 41 and found.lost == (0, 0) and found.away == ()
 
 
-def test_a_draw_has_its_own_timing_and_what_it_does_not_tell_is_that_of_the_numbers():
+def test_draw_overrides_the_timing_of_the_numbers():
     run = cluster(mirrored("ha", messages=60_000), ha=ALL | {"ha-sync-mode": "automatic"})
     times = own(away(5) | {"timing": {"sync_messages_s": 3_000}},
                 *({"timing": {"sync_messages_s": pace}} for pace in (1_500, 6_000)))  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_draw_has_its_own_timing_and_what_it_does_not_tell_is_that_of_the_numb
     assert found.duration_s == pytest.approx((35, 63), abs=0.1)
 
 
-def test_a_full_stop_is_played_in_each_draw_too():
+def test_full_stop_is_simulated_in_each_draw():
     run = cluster(quorum("qq"))
     times = own(away(30), away(10), away(110))
     plan = plan_full_stop(run, task_of(run, away_s=30)).plan
@@ -85,7 +85,7 @@ def test_a_full_stop_is_played_in_each_draw_too():
     assert found.duration_s[1] - found.duration_s[0] == pytest.approx(100)  # two draws tell no further than they reach
 
 
-def test_a_time_away_that_is_given_counts_in_every_draw():
+def test_given_downtime_applies_to_every_draw():
     times = own(away(30), away(10), away(110)).with_away(7)
     assert {times.times.away_s, *(draw.away_s for draw in times.draws)} == {7} and times.sources == {}
     run = cluster(quorum("qq"))
@@ -94,20 +94,20 @@ def test_a_time_away_that_is_given_counts_in_every_draw():
     assert sentences(times, None) == ("None of the times of our logs is used.",)
 
 
-def test_an_interval_leaves_out_a_fortieth_at_each_end():
+def test_interval_omits_a_fortieth_at_each_end():
     assert middle([5.0]) == (5, 5)
     assert middle([float(value) for value in range(41)]) == (0.05, 39.95)
     assert middle([float(value) for value in range(32)]) == (0, 31)
 
 
-def test_one_more_value_lies_within_the_interval_as_often_as_is_told():
+def test_interval_covers_new_values_as_often_as_stated():
     values = np.random.default_rng(2).lognormal(size=(2000, 33))
     for draws, share in ((32, 31 / 33), (20, 19 / 21)):
         held = [low <= each[-1] <= high for each in values for low, high in [middle(each[:draws].tolist())]]
         assert fmean(held) == pytest.approx(share, abs=0.015)
 
 
-def test_what_is_open_is_told_with_where_the_times_are_from():
+def test_uncertainty_is_stated_with_the_source_of_the_times():
     run = cluster(quorum("qq"))
     times = own(away(30), away(10), away(110))
     task = task_of(run, away_s=30)

@@ -1,4 +1,4 @@
-"""A study on Spark: a stream that goes on, grows and is told of, whatever is killed, by made-up trials."""
+"""Studies on Spark with synthetic trials: streams that resume, grow and report progress after any failure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def check_each_is_there_once(folder: Path) -> None:
-    """Check what any reader sees of a study: each trial of each cell, none twice, none missing."""
+    """Check that a reader sees each trial of each cell exactly once."""
     found = pq.read_table(folder / "trials", columns=["design", "environment", "trial"]).to_pylist()
     assert sorted(tuple(one.values()) for one in found) == [one[:3] for one in expected(TRIALS_ASKED)]
 
@@ -62,7 +62,7 @@ def gate(place: Path) -> Path:
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_study_is_a_table_that_any_reader_reads(spark: SparkSession, tmp_path: Path):
+def test_study_is_a_table_for_any_reader(spark: SparkSession, tmp_path: Path):
     progress: list[Progress] = []
     rows = run(spark, study(TRIALS_ASKED), tmp_path, progress.append, "made-up", made_up())
     assert told(rows) == expected(TRIALS_ASKED)
@@ -77,7 +77,7 @@ def test_a_study_is_a_table_that_any_reader_reads(spark: SparkSession, tmp_path:
 
 
 @pytest.mark.spark
-def test_what_is_there_is_not_played_again(spark: SparkSession, tmp_path: Path):
+def test_existing_trials_are_not_played_again(spark: SparkSession, tmp_path: Path):
     progress: list[Progress] = []
     run(spark, study(), tmp_path, source=made_up())
     kept = files(tmp_path)
@@ -99,8 +99,8 @@ def test_a_study_grows_by_trials_and_cells(spark: SparkSession, tmp_path: Path):
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_stream_begins_behind_what_was_written_at_once(spark: SparkSession, tmp_path: Path):
-    """Also for cells that a stream meets later, when their earlier trials are older than the stream."""
+def test_stream_starts_after_trials_written_by_a_batch(spark: SparkSession, tmp_path: Path):
+    """This holds also for cells that the stream meets later."""
     run(spark, study(25), tmp_path, source=made_up())
     kept = files(tmp_path / "trials")
     assert not (tmp_path / CHECKPOINT).exists()
@@ -113,7 +113,7 @@ def test_a_stream_begins_behind_what_was_written_at_once(spark: SparkSession, tm
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_setting_that_is_tried_and_taken_back_is_played_once(spark: SparkSession, tmp_path: Path):
+def test_reverted_setting_is_not_played_again(spark: SparkSession, tmp_path: Path):
     run(spark, study(), tmp_path, source=made_up())
     progress: list[Progress] = []
     run(spark, study(replicas=3), tmp_path, progress.append, source=made_up())
@@ -136,7 +136,7 @@ def test_two_studies_in_a_folder_may_ask_for_the_same(spark: SparkSession, tmp_p
 
 
 @pytest.mark.spark
-def test_the_table_of_cells_has_every_setting(spark: SparkSession, tmp_path: Path):
+def test_table_of_cells_lists_every_setting(spark: SparkSession, tmp_path: Path):
     asked = study(designs=("two",))
     run(spark, asked, tmp_path, source=made_up())
     for one in CELLS_TABLE.read(spark, tmp_path).collect():
@@ -148,7 +148,7 @@ def test_the_table_of_cells_has_every_setting(spark: SparkSession, tmp_path: Pat
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_cells_that_somebody_took_away_are_written_again(spark: SparkSession, tmp_path: Path):
+def test_deleted_cells_are_written_again(spark: SparkSession, tmp_path: Path):
     run(spark, study(), tmp_path, label="2024", source=made_up())
     kept = files(tmp_path / "trials")
     shutil.rmtree(tmp_path / "cells")
@@ -162,7 +162,7 @@ def test_cells_that_somebody_took_away_are_written_again(spark: SparkSession, tm
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_study_that_is_interrupted_goes_on(spark: SparkSession, tmp_path: Path):
+def test_interrupted_study_resumes(spark: SparkSession, tmp_path: Path):
     def interrupt(progress: Progress) -> None:
         if progress.done > 1200:
             raise KeyboardInterrupt
@@ -176,7 +176,7 @@ def test_a_study_that_is_interrupted_goes_on(spark: SparkSession, tmp_path: Path
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_worker_that_is_killed_costs_a_try(spark: SparkSession, tmp_path: Path):
+def test_killed_worker_costs_one_attempt(spark: SparkSession, tmp_path: Path):
     dies = tmp_path / "dies"
     dies.touch()
     progress: list[Progress] = []
@@ -188,7 +188,7 @@ def test_a_worker_that_is_killed_costs_a_try(spark: SparkSession, tmp_path: Path
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_study_that_fails_says_why_and_goes_on(spark: SparkSession, tmp_path: Path):
+def test_failed_study_reports_the_reason_and_resumes(spark: SparkSession, tmp_path: Path):
     with pytest.raises(StudyFailed) as caught:
         run(spark, study(TRIALS_ASKED), tmp_path, source=made_up(breaks=("two", 380)))
     lines = str(caught.value).splitlines()
@@ -205,7 +205,7 @@ def test_a_study_that_fails_says_why_and_goes_on(spark: SparkSession, tmp_path: 
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_full_disk_is_told_and_gone_on_with(spark: SparkSession, small_disk: Path):
+def test_study_resumes_after_a_full_disk(spark: SparkSession, small_disk: Path):
     with pytest.raises(StudyFailed, match="the study stopped: the disk is full\\n  kept: "):
         run(spark, study(TRIALS_ASKED), small_disk / "study", source=made_up())
     subprocess.run(["mount", "-o", "remount,size=16m", small_disk], check=True)
@@ -215,7 +215,7 @@ def test_a_full_disk_is_told_and_gone_on_with(spark: SparkSession, small_disk: P
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_another_driver_is_waited_for_and_one_that_is_killed_is_gone_on_with(spark: SparkSession, tmp_path: Path):
+def test_study_waits_for_another_driver_and_resumes_if_it_is_killed(spark: SparkSession, tmp_path: Path):
     """Another driver holds its shares at the gate until this one has said that it waits for the folder. It is killed in
     the middle of the second batch of its next study; Spark's Java and workers end with it."""
     opens: list[int] = []
@@ -246,7 +246,7 @@ def test_another_driver_is_waited_for_and_one_that_is_killed_is_gone_on_with(spa
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_task_and_a_file_have_as_many_rows_as_asked_for_and_fewer_files_the_same(spark: SparkSession, tmp_path: Path):
+def test_rows_per_task_and_file_are_respected(spark: SparkSession, tmp_path: Path):
     def counts() -> list[int]:
         found = (pq.ParquetFile(file).metadata.num_rows for file in (tmp_path / "trials").rglob("[!._]*.parquet"))
         return sorted(found, reverse=True)
@@ -279,7 +279,7 @@ def test_jobs_and_stages_are_named_by_study_and_cells(spark: SparkSession, tmp_p
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_trials_that_come_out_otherwise_are_refused(spark: SparkSession, tmp_path: Path):
+def test_trials_with_different_results_are_refused(spark: SparkSession, tmp_path: Path):
     run(spark, study(), tmp_path, source=made_up())
     kept = files(tmp_path)
     with pytest.raises(TableRefused, match=r"in (calm|rough), which comes out otherwise now"):
@@ -289,8 +289,8 @@ def test_trials_that_come_out_otherwise_are_refused(spark: SparkSession, tmp_pat
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_trials_that_somebody_took_away_are_missed(spark: SparkSession, tmp_path: Path):
-    """Earlier ones than others that are there, that is: from the first that is missing on all are played again."""
+def test_deleted_trials_are_played_again(spark: SparkSession, tmp_path: Path):
+    """From the first missing trial on all are played again."""
     run(spark, study(), tmp_path, source=made_up(), rows_per_file=10)
     first, *others = sorted(
         (tmp_path / "trials").rglob("cell=two.calm.*/batch=*/*.parquet"),
@@ -317,7 +317,7 @@ def test_trials_that_somebody_took_away_are_missed(spark: SparkSession, tmp_path
         (lambda rows: rows.append_column("more", rows["lost"]), "column more"),
     ]),
 )  # fmt: skip
-def test_a_table_with_other_columns_is_refused_by_name_before_anything_is_played(
+def test_table_with_other_columns_is_refused_before_playing(
     change: Callable, said: str, spark: SparkSession, tmp_path: Path
 ):
     run(spark, study(), tmp_path, source=made_up())
@@ -333,7 +333,7 @@ def test_a_table_with_other_columns_is_refused_by_name_before_anything_is_played
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("relative", "trials"), sample([(0.1, 250), (0.0001, 500)]))
-def test_a_study_ends_when_it_is_precise_enough_or_has_all_its_trials(
+def test_study_ends_at_its_precision_or_number_of_trials(
     relative: float, trials: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(pipeline, "FIRST_LOOK", 250)
@@ -345,7 +345,7 @@ def test_a_study_ends_when_it_is_precise_enough_or_has_all_its_trials(
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_means_are_precise_enough_from_so_many_trials_on_and_of_enough_events(spark: SparkSession, tmp_path: Path):
+def test_precision_needs_enough_trials_and_events(spark: SparkSession, tmp_path: Path):
     rows = run(spark, study(500, designs=("one",)), tmp_path, source=made_up())
     for measure, precision, enough in (
         ("publish_down_s", {"relative": 0.1}, [250, 500]), ("publish_down_s", {"absolute": 0.05}, [500]),
@@ -359,7 +359,7 @@ def test_means_are_precise_enough_from_so_many_trials_on_and_of_enough_events(sp
 
 
 @pytest.mark.spark
-def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
+def test_command_plays_resumes_and_prints_the_estimates(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
@@ -389,14 +389,14 @@ def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
     assert "--baseline: 'three' is not a design of the study; accepted: two, quorum" in refused.stderr
 
 
-def test_a_bad_study_is_refused_before_spark_starts(tmp_path: Path):
+def test_invalid_study_is_refused_before_spark_starts(tmp_path: Path):
     file = tmp_path / "study.yaml"
     file.write_text(FILE.replace("replicas: 2", "replicas: 4"))
     result = command(file, "--output", tmp_path / "out")
     assert (result.exit_code, "replicas: 4 do not fit on 3 nodes" in result.stderr) == (2, True)
 
 
-def test_a_number_to_vary_that_is_none_is_refused_before_spark_starts(tmp_path: Path):
+def test_invalid_assumption_is_refused_before_spark_starts(tmp_path: Path):
     file = tmp_path / "study.yaml"
     file.write_text(FILE)
     result = command(file, "--output", tmp_path / "out", "--vary", "timing.elections")
@@ -404,7 +404,7 @@ def test_a_number_to_vary_that_is_none_is_refused_before_spark_starts(tmp_path: 
 
 
 @pytest.mark.parametrize("place", ["s3a://bucket/x", "hdfs://name/x"])
-def test_another_file_system_is_refused_before_anything_is_made(
+def test_other_file_system_is_refused_before_anything_is_created(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -454,7 +454,7 @@ VICTIMS = (
 
 @pytest.mark.spark
 @pytest.mark.full
-def test_a_cluster_that_loses_something_gives_the_same_trials(spark: SparkSession, tmp_path: Path):
+def test_losing_a_worker_or_executor_does_not_change_trials(spark: SparkSession, tmp_path: Path):
     """A standalone master with two workers of one core. The first study loses a worker, the next one the executor of
     the other. All but the first shares wait until the victim is killed, so that it dies with tasks under way."""
     folders = tmp_path / "worker", tmp_path / "executor"

@@ -34,7 +34,7 @@ KEPT = f"stopped; {process.GOES_ON}"
 @pytest.mark.full
 @pytest.mark.spark
 @pytest.mark.kernel
-def test_a_study_that_is_stopped_again_and_again_has_the_same_rows(tmp_path: Path):
+def test_repeatedly_stopped_study_has_the_same_rows(tmp_path: Path):
     file, folder = tmp_path / "study.yaml", tmp_path / "study"
     file.write_text(FILE, encoding="utf-8")
     asked = load(file)
@@ -62,7 +62,9 @@ def test_a_study_that_is_stopped_again_and_again_has_the_same_rows(tmp_path: Pat
      ("explore data/scenarios/unsynchronised-mirror-promoted.yaml --master local[1] --faults 1 --operations 1",
       signal.SIGTERM, 300_000, False)],
 )  # fmt: skip
-def test_nothing_is_left_of_a_stopped_audit_or_search(words: str, number: int, calls: int, group: bool, tmp_path: Path):
+def test_stopped_audit_or_search_leaves_nothing_behind(
+    words: str, number: int, calls: int, group: bool, tmp_path: Path
+):
     ended = stopped(words.format(to=tmp_path).split(), number, calls, tmp_path, group=group)
     assert (ended.status, ended.processes, ended.files) == (128 + number, [], []), ended
     assert ended.err.splitlines() == ["stopped"]

@@ -1,4 +1,4 @@
-"""What of a study takes no Spark: columns of cells, its lock, its looks at precision, its rate, and why it failed."""
+"""Parts of a study that need no Spark: columns of cells, the lock, precision checks, progress and failure reasons."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_setting_of_a_cell_has_a_column():
             CELLS_TABLE.of([one])
 
 
-def test_a_lock_goes_with_its_process(tmp_path: Path):
+def test_lock_ends_with_its_process(tmp_path: Path):
     holds = "from pathlib import Path; from hawb.study.pipeline import alone; import os, sys\n"
     holds += f"with alone(Path({str(tmp_path)!r}), print): os.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", holds]).returncode == -signal.SIGKILL
@@ -39,7 +39,7 @@ def test_a_lock_goes_with_its_process(tmp_path: Path):
         pass
 
 
-def test_a_precision_is_looked_at_more_and_more_rarely():
+def test_precision_is_checked_at_growing_intervals():
     asked = study(9_000, precision={"measure": "downtime_s", "relative": 0.02})
     assert [one.trials for one in looks(asked)] == [563, 1125, 2250, 4500, 9000]
     assert [one.trials for one in looks(study(9_000))] == [9000]
@@ -59,7 +59,7 @@ def streamed(folder: Path, *failures: str) -> int:
     return start.call_count
 
 
-def test_a_stream_whose_python_starts_too_slowly_is_started_again(tmp_path: Path):
+def test_stream_is_restarted_if_python_starts_too_slowly(tmp_path: Path):
     slow = "Python worker failed to connect back. SQLSTATE: XXKST"
     assert streamed(tmp_path, slow, slow) == 3
     with pytest.raises(StudyFailed, match="failed to connect back"):
@@ -68,7 +68,7 @@ def test_a_stream_whose_python_starts_too_slowly_is_started_again(tmp_path: Path
         streamed(tmp_path, "No space left on device")
 
 
-def test_progress_tells_rate_and_time_left():
+def test_progress_has_rate_and_time_left():
     assert (Progress(60, 100, 50, 10.0).rate, Progress(60, 100, 50, 10.0).left_s) == (5.0, 8.0)
     assert Progress(10, 100, 0, 10.0).left_s is None
 

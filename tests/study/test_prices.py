@@ -1,4 +1,4 @@
-"""What trials cost a year, held to what one reckons by hand and to the estimates of what they are made of."""
+"""Yearly cost of trials, compared with hand calculations and estimates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STUDY, PRICES = read_study(ASKED), read_numbers(OWN).prices
 
 
 @pytest.mark.spark
-def test_a_year_has_its_price(spark: SparkSession) -> None:
+def test_price_of_a_year_by_hand(spark: SparkSession) -> None:
     """Of 73 days there are five in a year. Two hours, ten messages and 3 GB in them, by hand."""
     rows = spark.createDataFrame([
         {"design": design, "environment": "rack", "trial": trial, "publish_down_s": down_s, "lost_confirmed": lost,
@@ -34,7 +34,7 @@ def test_a_year_has_its_price(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-def test_the_price_of_weighted_trials_is_that_of_their_estimates(spark: SparkSession) -> None:
+def test_price_of_weighted_trials_agrees_with_the_estimates(spark: SparkSession) -> None:
     draw = np.random.RandomState(5)
     rows = spark.createDataFrame([
         {"design": design, "environment": "rack", "trial": trial, "publish_down_s": float(draw.exponential(3600)),

@@ -22,7 +22,7 @@ rows: [%s]
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_table_says_where_it_is_from_and_how_it_was_read(name: str) -> None:
+def test_every_table_names_its_source_and_method(name: str) -> None:
     found = table(name, FOLDER)
     assert found.rows
     assert all(address.startswith("https://") for address in (found.source, *found.more_sources))
@@ -31,7 +31,7 @@ def test_every_table_says_where_it_is_from_and_how_it_was_read(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_column_holds_numbers_or_words_and_not_both(name: str) -> None:
+def test_column_has_numbers_or_words_only(name: str) -> None:
     found = table(name, FOLDER)
     for column in found.columns:
         kinds = {isinstance(row[column], str) for row in found.rows if row[column] is not None}
@@ -60,6 +60,6 @@ def test_a_row_with_other_columns_is_refused(tmp_path: Path, row: str) -> None:
         table("odd", tmp_path)
 
 
-def test_outside_of_a_checkout_nothing_is_found(outside_checkouts: None) -> None:
+def test_error_outside_a_checkout_names_the_missing_data(outside_checkouts: None) -> None:
     with pytest.raises(FileNotFoundError, match="published: part of"):
         published_folder()

@@ -1,4 +1,4 @@
-"""Quantiles and objectives on Spark, held to what is drawn."""
+"""Quantiles and objectives on Spark, compared with drawn values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def row(count: int) -> dict:
 
 
 @pytest.mark.spark
-def test_quantiles_are_trials_at_their_ranks_and_an_objective_has_a_share(spark: SparkSession):
+def test_quantiles_are_order_statistics_and_objectives_are_shares(spark: SparkSession):
     count = 1_000
     values = np.random.RandomState(1).permutation(count).astype(float)
     trials = spark.createDataFrame(table(count, values))
@@ -37,7 +37,7 @@ def test_quantiles_are_trials_at_their_ranks_and_an_objective_has_a_share(spark:
 
 
 @pytest.mark.spark
-def test_an_end_beyond_all_trials_is_not_known_and_weighted_trials_have_none(spark: SparkSession):
+def test_quantile_interval_beyond_the_trials_is_unknown(spark: SparkSession):
     values = np.arange(64.0)
     (few,) = with_quantiles([row(64)], spark.createDataFrame(table(64, values)), ["down_s"], {})
     assert (few["p99"], few["p99_high"], "above" in few) == (63.0, None, False)
@@ -46,14 +46,14 @@ def test_an_end_beyond_all_trials_is_not_known_and_weighted_trials_have_none(spa
 
 
 @pytest.mark.spark
-def test_a_spread_is_the_share_of_trials_with_more(spark: SparkSession):
+def test_spread_is_the_share_of_trials_above_each_value(spark: SparkSession):
     values = np.arange(10_000.0)
     found = dict(spread(spark.createDataFrame(table(10_000, values)), "down_s", "calm")["one"])
     shares = {value: share for value, share in found.items() if value in (4999.0, 8999.0, 9989.0, 9999.0)}
     assert shares == pytest.approx({4999.0: 0.5, 8999.0: 0.1, 9989.0: 0.001, 9999.0: 0.0})
 
 
-def test_intervals_of_quantiles_hold_as_often_as_they_say():
+def test_quantile_intervals_have_their_stated_coverage():
     """Of 2,000 samples of 400, by the ranks that Spark is asked for."""
     draw, count = np.random.RandomState(5), 400
     for share in (0.5, 0.9, 0.99):

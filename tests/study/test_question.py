@@ -104,7 +104,7 @@ FULL = {
 
 
 def changed(path: tuple[str | int, ...], value: Any) -> dict:
-    """FULL with another value at a place; without it, if it is `...`."""
+    """Return FULL with another value at a place, or without it for `...`."""
     given = copy.deepcopy(FULL)
     inside = given
     for part in path[:-1]:
@@ -123,7 +123,7 @@ def refusal(path: tuple[str | int, ...], value: Any) -> str:
 
 
 def leaves(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], Any]]:
-    """What stands in plain values that is neither map nor list, with its place."""
+    """Return the scalars in plain values with their places."""
     if not isinstance(value, dict | list):
         return [(path, value)]
     inside = value.items() if isinstance(value, dict) else enumerate(value)
@@ -133,7 +133,7 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[str
 MIRRORED, QUORUM, WORST = ("designs", "mirrored"), ("designs", "quorum"), ("environments", "worst")
 
 
-def test_everything_that_can_be_said_is_read() -> None:
+def test_study_with_every_field_is_read() -> None:
     study = read_study(FULL)
     assert study.cells == (("mirrored", "worst"), ("mirrored", "calm"), ("quorum", "worst"), ("quorum", "calm"))
     assert study.cluster_years == 4000
@@ -145,8 +145,8 @@ def test_everything_that_can_be_said_is_read() -> None:
     assert study.designs["quorum"].upgrade == Upgrade(await_online_quorum_plus_one=True)
 
 
-def test_every_field_of_the_structs_is_in_that_example() -> None:
-    """So that what follows here tries all of them."""
+def test_example_has_every_field_of_the_structs() -> None:
+    """The tests below rely on this."""
     written = {key for path, _ in leaves(FULL) for key in path}
     own = [part for part in vars(environment).values() if getattr(part, "__module__", "") == environment.__name__]
     parts = [part for part in own if isinstance(part, type) and issubclass(part, Part)]
@@ -155,7 +155,7 @@ def test_every_field_of_the_structs_is_in_that_example() -> None:
         assert set(part.__struct_fields__) <= written, part
 
 
-def test_a_strange_value_is_accepted_or_refused_where_it_stands(subtests: pytest.Subtests) -> None:
+def test_strange_value_is_accepted_or_refused_with_its_place(subtests: pytest.Subtests) -> None:
     for path, _ in leaves(FULL):
         with subtests.test(msg="a refusal is short and names the place", path=".".join(map(str, path))):
             check_strange_values(path)
@@ -229,7 +229,7 @@ REFUSED = [
 """(path, value, message): the value to put at a path of FULL, or `...` to remove it, and what the refusal says."""
 
 
-def test_what_cannot_be_meant_is_refused_by_name(subtests: pytest.Subtests) -> None:
+def test_invalid_value_is_refused_by_name(subtests: pytest.Subtests) -> None:
     for path, value, message in REFUSED:
         with subtests.test(msg="the refusal says what is wrong", path=".".join(map(str, path)), value=value):
             refused = refusal(path, value)
@@ -280,7 +280,7 @@ def copies_in_the_engine(design: Design) -> int:
     return len(found["members"] if design.queue_type == "quorum" else [found["master"], *found["mirrors"]])
 
 
-def test_the_nearest_source_counts() -> None:
+def test_nearest_source_applies() -> None:
     study = read_study(FULL)
     assert study.source_of("environments.worst.timing.fsync_s") == "https://example.org 2 ms"
     assert study.source_of("environments.worst.timing.network_mb_s") == "assumed"
@@ -293,7 +293,7 @@ def test_the_example_of_the_readme_is_a_study() -> None:
 
 
 @pytest.mark.parametrize(("replicas", "expected"), [(None, {}), (1, {}), (2, {"ha-mode": "exactly", "ha-params": 2})])
-def test_replicas_are_short_for_a_policy(replicas: int | None, expected: dict) -> None:
+def test_replicas_stand_for_a_policy(replicas: int | None, expected: dict) -> None:
     assert Design(queue_type="classic", nodes=3, replicas=replicas).definition == expected
     quorum = Design(queue_type="quorum", nodes=3, replicas=replicas)
     assert quorum.policies() == ()
@@ -307,7 +307,7 @@ def test_an_environment_may_be_built_in_python() -> None:
         Environment(traffic=traffic, partitions=read_study(FULL).environments["worst"].partitions)
 
 
-def test_a_clusters_settings_come_from_the_design() -> None:
+def test_settings_of_the_cluster_come_from_the_design() -> None:
     design = read_study(FULL).designs["mirrored"]
     cluster = design.cluster(Timing(fsync_s=0.01))
     assert (cluster.nodes, cluster.timing.fsync_s) == (("a", "b", "c", "d", "e"), 0.01)
@@ -316,7 +316,7 @@ def test_a_clusters_settings_come_from_the_design() -> None:
     assert {name: getattr(cluster, name) for name in same} == {name: getattr(design, name) for name in same}
 
 
-def test_split_brains_are_of_mirrored_queues_that_do_not_pause_their_minorities() -> None:
+def test_designs_that_can_have_a_split_brain() -> None:
     study = load(STUDIES / "today.yaml")
     assert study.split_brains == set()
     cuts = study.environments["cuts"]

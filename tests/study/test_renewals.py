@@ -1,4 +1,4 @@
-"""Failures that are biased: their weights are the likelihood ratio, and estimates agree with those of plain trials."""
+"""Biased failures: weights are the likelihood ratio, and estimates agree with those of plain trials."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def failing(
 
 
 def at_once(environment: Environment, first: int) -> np.ndarray:
-    """How often, in each of `TRIALS` trials of three nodes in 60 days, nodes go down while others are."""
+    """Return, for each of `TRIALS` trials of three nodes in 60 days, how often a node fails while another is down."""
     return at_once_in(sources(environment, 3), np.uint64(SEED), first, 60 * DAY_US)
 
 
 @njit
 def at_once_in(table: np.ndarray, seed: np.uint64, first: int, horizon_us: int) -> np.ndarray:
-    """The same of a table of sources, compiled: in Python it takes a minute."""
+    """Count the same for a table of sources, compiled."""
     found = np.zeros(TRIALS)
     for trial in range(TRIALS):
         history, down = histories.drawn(table, 3, seed, first + trial, horizon_us), 0
@@ -78,7 +78,7 @@ def at_once_in(table: np.ndarray, seed: np.uint64, first: int, horizon_us: int) 
 
 
 def cumulated(every: Distribution, age_us: float) -> float:
-    """What a hazard adds up to, by Python's own mathematics."""
+    """Return the cumulative hazard, computed in Python."""
     lengths = Lengths.of(every)
     if age_us <= 0:
         return 0.0
@@ -91,7 +91,7 @@ def cumulated(every: Distribution, age_us: float) -> float:
 
 
 @pytest.mark.parametrize("every", SHAPES.values(), ids=SHAPES)
-def test_the_hazard_adds_up_to_minus_the_logarithm_of_being_longer(every):
+def test_cumulative_hazard_is_minus_log_survival(every):
     lengths = Lengths.of(every)
     shape = lengths.kind, lengths.scale_us, lengths.shape
     for k in range(1, 200):
@@ -103,7 +103,7 @@ def test_the_hazard_adds_up_to_minus_the_logarithm_of_being_longer(every):
     assert draws.hazard(*shape, 0) == 0
 
 
-def test_the_normal_tail_is_exact_and_the_same_bits_in_python():
+def test_normal_tail_is_exact_and_agrees_with_python():
     for k in range(-80, 81):
         z = k / 10
         assert math.isclose(draws.normal_tail(z), math.erfc(z / math.sqrt(2)) / 2, rel_tol=1e-12)
@@ -111,7 +111,7 @@ def test_the_normal_tail_is_exact_and_the_same_bits_in_python():
 
 
 @pytest.mark.parametrize("every", SHAPES.values(), ids=SHAPES)
-def test_once_as_often_is_what_happens_without_biasing(every):
+def test_biasing_by_1_changes_nothing(every):
     plain, once = failing(every, REPAIRS["lognormal"], None, racks=2), failing(every, REPAIRS["lognormal"], 1, racks=2)
     for trial in range(20):
         here, there = (history(one, 5, SEED, trial, YEAR_US) for one in (plain, once))
@@ -123,13 +123,13 @@ def test_once_as_often_is_what_happens_without_biasing(every):
 
 @njit
 def biased(table: np.ndarray, seed: np.uint64, trial: int, horizon_us: int) -> tuple[np.ndarray, float]:
-    """The biased failures of a trial, and the logarithm of its weight."""
+    """Return the biased failures of a trial, and the logarithm of its weight."""
     failures, count, told = renewals.biased(table, seed, trial, horizon_us)
     return failures[:count], told
 
 
 def ratio(environment: Environment, nodes: int, failures: list[list[int]], horizon_us: int) -> float:
-    """The logarithm of the likelihood ratio of failures of nodes: one interval after another, by the formula."""
+    """Return the logarithm of the likelihood ratio of node failures, computed interval by interval."""
     times, after_us = environment.failure_biasing.times, round(environment.failure_biasing.after_s * 1e6)
     every, total = environment.node_failures.every, 0.0
     edges = sorted({0, horizon_us, *(edge for begin, end, *_ in failures for edge in (begin, end, end + after_us))})
@@ -167,7 +167,7 @@ def test_the_weight_is_the_likelihood_ratio(every, repair, times, after_s, nodes
 
 
 @pytest.mark.parametrize("repair", REPAIRS.values(), ids=REPAIRS)
-def test_no_weight_is_above_its_bound_however_much_is_biased(repair):
+def test_weight_is_bounded_for_any_biasing(repair):
     for times in (30, 1e6):
         weights = weights_of(failing(SHAPES["weibull"], repair, times, 600), 3, SEED, 0, 500, YEAR_US)
         assert 0 < weights.min() < 1 < weights.max() <= math.exp(renewals.MOST_EXPECTED) * (1 + 1e-9)
@@ -175,8 +175,8 @@ def test_no_weight_is_above_its_bound_however_much_is_biased(repair):
 
 @pytest.mark.full
 @pytest.mark.parametrize("racks", [0, 2])
-def test_biased_trials_estimate_what_plain_ones_do(racks, capsys):
-    """How often nodes are away at once, and the mean weight, for each distribution of times to failures and repairs."""
+def test_biased_and_plain_trials_have_equal_estimates(racks, capsys):
+    """Compare how often nodes are down together, and the mean weight, for each distribution."""
     differences, gains = {}, {}
     for name, every in SHAPES.items():
         for repaired, repair in REPAIRS.items():
@@ -197,7 +197,7 @@ def test_biased_trials_estimate_what_plain_ones_do(racks, capsys):
     assert abs(differences[worst]) < FARTHEST
 
 
-def test_what_is_not_a_failure_is_drawn_as_ever():
+def test_other_draws_are_not_biased():
     bursts = Bursts(every=Distribution(mean_s=1e5), lasts=Distribution(mean_s=1e3), publish_times=2)
     found = []
     for biasing in (None, FailureBiasing(times=100)):
@@ -210,8 +210,8 @@ def test_what_is_not_a_failure_is_drawn_as_ever():
     assert found[0] == found[1] != []
 
 
-def test_failures_that_take_nothing_more_down_are_not_biased():
-    """Of the only node, or of sources that all take the same nodes."""
+def test_failures_without_further_nodes_are_not_biased():
+    """This concerns a single node, and sources that all take the same nodes."""
     alone = weights_of(failing(SHAPES["exponential"], REPAIRS["exponential"], 50, 600), 1, SEED, 0, 50, YEAR_US)
     assert alone.tolist() == [1.0] * 50
     table = sources(failing(SHAPES["exponential"], REPAIRS["exponential"], 50, 600), 2)

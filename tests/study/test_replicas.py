@@ -1,4 +1,4 @@
-"""1 to 7 replicas for one's own queues: each number from where it is known, what nobody can say left open, the rule."""
+"""`hawb replicas`: figures for 1 to 7 replicas from known sources, gaps where unknown, and the recommendation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_3_8_keeps_bodies_in_memory_and_4_0_mirrors_nothing():
     assert {key for key in cells(found(version="4.0")) if key[0] == "classic"} == {("classic", 1)}
 
 
-def test_rates_are_the_models_with_their_error_or_not_there():
+def test_rates_have_the_models_error_or_are_missing():
     told = cells(found())
     assert told["quorum", 3].rate.error == one_queue("quorum").rate(
         setup="GKE e2-standard-16 3.10.1", size_bytes=1000, replicas=3, in_flight=6000
@@ -68,7 +68,7 @@ def test_rates_are_the_models_with_their_error_or_not_there():
     assert view.NOT_MEASURED in text and "median error on figures that were held out: classic" in " ".join(text.split())
 
 
-def test_a_small_study_is_played_and_the_same_again():
+def test_small_study_is_reproducible():
     once, again = (cells(found(trials=3)) for _ in range(2))
     assert {key: cell.played for key, cell in once.items()} == {key: cell.played for key, cell in again.items()}
     down = {key: cell.played.down.mean_s for key, cell in once.items()}
@@ -77,7 +77,7 @@ def test_a_small_study_is_played_and_the_same_again():
     assert {(cell.played.lost.trials, cell.played.down.low_s) for cell in once.values()} == {(3, None)}
 
 
-def test_what_is_played_is_what_the_trials_rows_tell():
+def test_estimates_agree_with_the_trial_rows():
     asked = study(cluster(queues=[queue(**HOLDS)]), trials=70, seed=3)
     told = cells(what_if(cluster(queues=[queue(**HOLDS)]), MATRIX, trials=70, seed=3))
     for key in (("classic", 1), ("quorum", 2)):
@@ -91,7 +91,7 @@ def test_what_is_played_is_what_the_trials_rows_tell():
         assert played.down.low_s < played.down.mean_s < played.down.most_s
 
 
-def test_own_numbers_are_laid_over_what_is_played_and_their_draws_widen_intervals():
+def test_own_numbers_apply_and_their_draws_widen_intervals():
     given = {"numbers": "Ours", "sources": {"environment": "measured: logs"},
              "environment": {"node_failures": {"every": {"mean_s": 2e7}}, "partitions": {"every": {"mean_s": 9}}}}
     draws = [{"node_failures": {"every": {"mean_s": mean_s}}} for mean_s in (2e6, 2e7, 2e8)]
@@ -121,7 +121,7 @@ def test_the_command_takes_own_numbers(tmp_path: Path):
     assert (nothing.exit_code, "--numbers has no effect without trials; give --trials" in nothing.output) == (2, True)
 
 
-def test_what_the_kernel_does_not_play_the_engine_plays_less_often(monkeypatch: pytest.MonkeyPatch):
+def test_engine_plays_fewer_trials_than_the_kernel(monkeypatch: pytest.MonkeyPatch):
     counts = []
     monkeypatch.setattr(room, "records", lambda asked, name, around, first, count: (
         counts.append((name, count)) or records(asked, name, around, first, 1)
@@ -137,7 +137,7 @@ def test_what_the_kernel_does_not_play_the_engine_plays_less_often(monkeypatch: 
 @pytest.mark.parametrize(
     ("failures", "nodes", "members"), [(1, 3, 3), (2, 5, 5), (3, 7, 7), (2, 3, 3), (1, 2, 2), (0, 9, 3), (3, 6, 5)]
 )
-def test_the_recommendation(failures: int, nodes: int, members: int):
+def test_recommended_number_of_members(failures: int, nodes: int, members: int):
     answer = found(failures=failures, nodes=dict.fromkeys("abcdefghi"[:nodes], True))
     assert answer.members == members
     text = " ".join(view.recommendation(answer).split())
@@ -146,7 +146,7 @@ def test_the_recommendation(failures: int, nodes: int, members: int):
     assert "majority" in text and "at most 7" in text
 
 
-def test_what_cannot_be_a_quorum_queue_is_mirrored_on_a_majority():
+def test_queue_that_cannot_move_is_mirrored_on_a_majority():
     queues = [queue("q.ok", mirrors=["b", "c"]), queue("q.temporary", durable=False), queue("z", auto_delete=True)]
     answer = found(policy(ha_mode="all"), queues=queues, nodes=dict.fromkeys("abcde", True))
     assert [(one.type, one.replicas, one.has) for one in answer.advice] == [
@@ -155,7 +155,7 @@ def test_what_cannot_be_a_quorum_queue_is_mirrored_on_a_majority():
     assert "is not durable" in text_of(view.report_of(answer))
 
 
-def test_every_number_says_what_it_leaves_out():
+def test_every_number_states_what_it_omits():
     for trials in (0, 1):
         legend = " ".join(" ".join(text.split()) for text in view.legend(found(trials=trials)))
         assert legend.count("Left out:") == 3 + bool(trials)
@@ -177,7 +177,7 @@ def test_the_command(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_the_command_says_that_it_compiles_first(kept: bool, monkeypatch: pytest.MonkeyPatch):
+def test_command_announces_compilation(kept: bool, monkeypatch: pytest.MonkeyPatch):
     compiled = []
     monkeypatch.setattr(kernel_records, "is_compiled", lambda asked: kept)
     monkeypatch.setattr(kernel_records, "compile_kernel", compiled.append)
@@ -186,18 +186,18 @@ def test_the_command_says_that_it_compiles_first(kept: bool, monkeypatch: pytest
     assert ("compiling the simulation" in result.stderr) == (not kept)
 
 
-def test_names_stay_names():
+def test_names_are_escaped():
     page = Page(replica_page.page(found(queues=[queue(name) for name in HOSTILE])))
     assert not [tag for tag, _ in page.elements if tag == "script"]
     assert HOSTILE[0] in page.said
 
 
-def test_what_cannot_be_read_is_refused(tmp_path: Path):
+def test_unreadable_file_is_refused(tmp_path: Path):
     result = CliRunner().invoke(main, ["replicas", str(tmp_path / "none.json")])
     assert (result.exit_code, result.stdout) == (2, "")
 
 
-def test_what_no_network_carries_is_not_played():
+def test_load_beyond_the_network_is_not_simulated():
     huge = queue(messages=3, message_bytes=3 * 2**40)
     answer = found(trials=1, queues=[huge])
     assert {cell.played for cell in answer.cells} == {cell.rate for cell in answer.cells} == {None}
@@ -228,7 +228,7 @@ def test_the_page_has_figure_and_notes():
     assert replica_page.page(found()).count("<h2>") == 5
 
 
-def test_streams_are_no_part_of_the_figures_and_said_to_be_left_out():
+def test_streams_are_reported_as_left_out():
     told = [queue(**HOLDS), queue("log", type="stream", members=["a", "b", "c"]), queue("old", type="stream")]
     answer = found(queues=told)
     assert [one.name for one in answer.queues] == ["q"]

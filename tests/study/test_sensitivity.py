@@ -1,4 +1,4 @@
-"""Studies at half and twice of a number."""
+"""Studies with an assumption halved and doubled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hawb.study.sensitivity import (
 ASKED = study(5_000)
 
 
-def test_a_number_is_played_at_half_as_it_is_and_at_twice():
+def test_assumption_is_played_halved_unchanged_and_doubled():
     other = varied(ASKED, DEFAULT, 64)
     assert {name: each.timing.election_s for name, each in other.environments.items()} == {
         "calm_at_0": 0.15, "calm_at_1": 0.3, "calm_at_2": 0.6, "rough_at_0": 0.15, "rough_at_1": 0.3, "rough_at_2": 0.6,
@@ -29,7 +29,7 @@ def test_a_number_is_played_at_half_as_it_is_and_at_twice():
     assert varied(study(10), DEFAULT, 64).trials == 10
 
 
-def test_a_number_that_only_some_environments_have_is_varied_there():
+def test_assumption_is_varied_only_in_environments_that_have_it():
     failing = {"node_failures": {"every": {"mean_s": 60.0}, "repair": {"mean_s": 1.0}}}
     calm = {"traffic": {"publish_per_s": 1, "consume_per_s": 1}}
     asked = study(environments={"calm": calm, "rough": calm | failing})
@@ -39,13 +39,13 @@ def test_a_number_that_only_some_environments_have_is_varied_there():
 
 
 @pytest.mark.parametrize("path", ["timing", "timing.elections", "traffic.persistent", "traffic.prefetch", ""])
-def test_what_is_no_number_above_zero_is_refused_with_what_is(path: str):
+def test_invalid_assumption_is_refused_with_the_valid_ones(path: str):
     with pytest.raises(ValueError, match=r"no number above 0 of an environment; there are .*timing\.election_s"):
         check_path(ASKED, path)
     check_path(ASKED, DEFAULT)
 
 
-def test_slow_trials_are_few_and_too_many_only_if_asked_for(monkeypatch: pytest.MonkeyPatch):
+def test_slow_trials_are_limited_unless_requested(monkeypatch: pytest.MonkeyPatch):
     def at(cost_us: float, named: bool) -> int:
         monkeypatch.setattr("hawb.study.sensitivity.cost_us", lambda cell: cost_us)
         return trials_for(ASKED, DEFAULT, named)
@@ -54,7 +54,7 @@ def test_slow_trials_are_few_and_too_many_only_if_asked_for(monkeypatch: pytest.
     assert at(50_000, named=True) == LEAST_TRIALS
 
 
-def test_each_row_tells_the_differences_at_each_value():
+def test_each_row_has_the_difference_at_each_value():
     def row(environment: str, difference: float | None) -> dict:
         return {"design": "two", "environment": environment, "measure": "lost", "difference": difference}
 

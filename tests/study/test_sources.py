@@ -1,4 +1,4 @@
-"""hawb's sources of data for Spark: what they give, what options leave unplayed, and files that are bad."""
+"""hawb's data sources for Spark: rows, options and invalid files."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def read(spark: SparkSession, source: str, path: Path = FILE, **options: object)
 
 @pytest.mark.spark
 @pytest.mark.parametrize("table", [TRIALS, FAULTS, LOSSES], ids=lambda table: table.name)
-def test_columns_say_what_they_mean(spark: SparkSession, table):
+def test_columns_have_comments(spark: SparkSession, table):
     schema = read(spark, f"hawb-{table.name}").schema
     assert schema.names == table.own.names
     assert all(field.metadata["comment"] for field in schema)
 
 
 @pytest.mark.spark
-def test_trials_are_those_of_the_kernel(spark: SparkSession):
+def test_trials_agree_with_the_kernel(spark: SparkSession):
     study = load(FILE)
     found = read(spark, "hawb-trials", **LOSING, first=20, trials=60).collect()
     (cell,) = [one for one in cells_of(study, "policies") if one.key == found[0].cell]
@@ -53,8 +53,8 @@ def test_trials_are_those_of_the_kernel(spark: SparkSession):
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_queries_of_one_dataframe_have_nothing_to_do_with_each_other(spark: SparkSession):
-    """As they would have if filters were handed down: Spark 4.3.0 keeps what one query's filter leaves for all."""
+def test_queries_of_one_dataframe_are_independent(spark: SparkSession):
+    """With pushed-down filters they are not: Spark 4.3.0 keeps the rows of one query's filter for all."""
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     two = "manual-stop-when-kill-when, automatic-stop-when-kill-when"
     rows = read(spark, "hawb-trials", designs=two, environments="kills, controlled-stops", trials=3)
@@ -65,7 +65,7 @@ def test_queries_of_one_dataframe_have_nothing_to_do_with_each_other(spark: Spar
 
 
 def played(shares: Iterable[Share]) -> set[tuple[str, str, int, int]]:
-    """(design, environment, first trial, one after the last), shares that meet taken together."""
+    """Return (design, environment, first trial, one after the last) with adjacent shares merged."""
     found: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for share in sorted(shares, key=lambda share: share.first):
         runs = found.setdefault((share.cell.design, share.cell.environment), [])
@@ -85,7 +85,7 @@ def played(shares: Iterable[Share]) -> set[tuple[str, str, int, int]]:
         ({"first": "30", "trials": "20"}, 0, None),
     ],
 )
-def test_options_say_what_is_played(options: Mapping[str, str], cells: int, trials: tuple[int, int] | None):
+def test_options_select_cells_and_trials(options: Mapping[str, str], cells: int, trials: tuple[int, int] | None):
     found = played(StudyReader(Trials({"path": str(FILE)} | options)).partitions())
     assert len(found) == cells and {run[2:] for run in found} == ({trials} if trials else set())
 
@@ -97,14 +97,14 @@ def test_options_say_what_is_played(options: Mapping[str, str], cells: int, tria
         ({"environments": "kills,"}, "environments:  is not one of controlled-stops, "),
     ],
 )
-def test_what_is_in_no_study_is_refused_by_name(options: Mapping[str, str], said: str):
+def test_unknown_design_or_environment_is_refused_by_name(options: Mapping[str, str], said: str):
     with pytest.raises(ValueError, match=said):
         Trials({"path": str(FILE)} | options)
 
 
 @pytest.mark.spark
-def test_losses_add_up_to_what_trials_lost(spark: SparkSession):
-    """By the engine, which knows why; whatever is lost again is one loss."""
+def test_losses_sum_to_those_of_the_trials(spark: SparkSession):
+    """The engine plays them, because it knows the causes. Repeated losses of a message count once."""
     trials = read(spark, "hawb-trials", **LOSING, trials=20).where("lost_confirmed > 0 OR lost > 0")
     found = {row.trial: row for row in trials.collect()}
     losses = read(spark, "hawb-losses", **LOSING, trials=20).collect()
@@ -118,7 +118,7 @@ def test_losses_add_up_to_what_trials_lost(spark: SparkSession):
 
 
 @pytest.mark.spark
-def test_what_no_queue_took_is_a_loss_of_its_own(spark: SparkSession):
+def test_refused_messages_are_a_separate_loss(spark: SparkSession):
     one = {"designs": "classic-1", "environments": "many-failures", "trials": 3}
     file = DATA / "studies" / "replica-counts.yaml"
     rows = {row.trial: row for row in read(spark, "hawb-trials", file, **one).collect()}
@@ -149,7 +149,7 @@ def test_a_stream_goes_from_offset_to_offset_to_the_end():
     assert len({run[:3] for run in total}) == len(total)
 
 
-def test_a_batch_that_was_planned_is_the_same_whatever_the_file_says_by_then():
+def test_planned_batch_ignores_later_changes_of_the_file():
     stream = StudyStream(Trials({"path": str(FILE)}))
     end = stream.latestOffset({}, stream.getDefaultReadLimit())
     other = StudyStream(Trials({"path": str(DATA / "studies" / "monthly-failures.yaml")}))
@@ -157,7 +157,7 @@ def test_a_batch_that_was_planned_is_the_same_whatever_the_file_says_by_then():
     assert json.loads(end[QUESTION])["study"].startswith("Both promote keys")
 
 
-def test_cells_that_are_behind_catch_up_and_others_stay():
+def test_lagging_cells_catch_up():
     cells = cells_of(load(FILE))[:3]
     done = {cells[0].place: 40, cells[1].place: 10, "another study's": 7}
     assert next_offset(cells, costs(cells), done, 40, 1) == {one.place: 40 for one in cells} | {"another study's": 7}
@@ -167,7 +167,7 @@ def test_cells_that_are_behind_catch_up_and_others_stay():
     }  # fmt: skip
 
 
-def test_a_cell_is_named_by_all_that_decides_it():
+def test_key_of_a_cell_covers_everything_that_decides_it():
     study = load(FILE)
     keys = {one.key for one in cells_of(study)}
     assert len(keys) == 32
@@ -181,7 +181,7 @@ def test_a_cell_is_named_by_all_that_decides_it():
 
 
 @pytest.mark.spark
-def test_what_is_no_study_is_refused_in_a_few_words(spark: SparkSession, tmp_path: Path):
+def test_invalid_study_is_refused_briefly(spark: SparkSession, tmp_path: Path):
     (tmp_path / "bad.yaml").write_text("study: x\n")
     for given, said in ((tmp_path / "bad.yaml", "missing"), (tmp_path / "none.yaml", "the file cannot be read")):
         with pytest.raises(PySparkException) as caught:
@@ -194,7 +194,7 @@ def test_what_is_no_study_is_refused_in_a_few_words(spark: SparkSession, tmp_pat
 
 @pytest.fixture
 def exports(tmp_path: Path) -> Path:
-    """A cluster that can be read, one that cannot, and one with a bad file beside a good one."""
+    """Write a readable cluster, an unreadable one, and one with a valid and an invalid file."""
     folder = tmp_path / "exports"
     folder.mkdir()
     queue = {"name": "q", "vhost": "/", "durable": True, "arguments": {"x-max-length": 5}}
@@ -209,7 +209,7 @@ def exports(tmp_path: Path) -> Path:
 
 
 @pytest.mark.spark
-def test_queues_and_definitions_are_rows_and_so_is_a_file_that_cannot_be_read(spark: SparkSession, exports: Path):
+def test_queues_definitions_and_unreadable_files_are_rows(spark: SparkSession, exports: Path):
     for table, good in ((EXPORTED_QUEUES, {"berlin": 1, "rome": 1}), (EXPORTED_DEFINITIONS, {"berlin": 3, "rome": 3})):
         rows = read(spark, table.name, exports)
         assert all(field.metadata["comment"] for field in rows.schema)
@@ -225,7 +225,7 @@ def test_queues_and_definitions_are_rows_and_so_is_a_file_that_cannot_be_read(sp
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_modes_are_those_of_sparks_own_readers(spark: SparkSession, exports: Path):
+def test_modes_are_those_of_sparks_readers(spark: SparkSession, exports: Path):
     rows = spark.read.format("rabbitmq-queues").option("mode", "dropMalformed").load(str(exports))
     assert rows.where("refused_file IS NOT NULL").count() == 0 and rows.count() == 2
     for mode, said in (("FAILFAST", "oslo.json: the file, line 1"), ("often", "mode: OFTEN is not one of PERMISSIVE")):

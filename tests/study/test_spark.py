@@ -53,7 +53,7 @@ print(json.dumps({
 
 
 def path_without_java(directory: Path) -> str:
-    """A PATH with every program of the present one but Java: Spark's own scripts need the shell and its tools."""
+    """Return a PATH without Java but with all other programs, which Spark's scripts need."""
     directory.mkdir()
     for folder in os.get_exec_path():
         for program in Path(folder).glob("*"):
@@ -68,7 +68,7 @@ def path_without_java(directory: Path) -> str:
     [("local[*]", "local[*,4]"), ("local", "local[1,4]"), ("local[3]", "local[3,4]"), ("local[2,1]", "local[2,1]"),
      ("spark://a:1", "spark://a:1"), ("local-cluster[2,1,1024]", "local-cluster[2,1,1024]")],
 )  # fmt: skip
-def test_a_task_is_tried_again_on_this_machine_as_on_a_cluster(master: str, told: str) -> None:
+def test_tasks_are_retried_on_a_local_master_too(master: str, told: str) -> None:
     assert tried_again(master) == told
 
 
@@ -103,23 +103,23 @@ def test_settings_are_passed_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:
      ("spark.a=hidden\nspark.b=1", "number 1 is not KEY=VALUE"), ("spark.master=hidden", "spark.master: cannot be set"),
      ("spark.submit.deployMode=hidden", "spark.submit.deployMode: cannot be set")],
 )  # fmt: skip
-def test_a_setting_that_is_refused_is_named_by_its_key_alone(given: str, said: str) -> None:
+def test_refused_setting_is_named_by_its_key_only(given: str, said: str) -> None:
     status, stderr = audited("--conf", given)
     assert (status, said in stderr, "hidden" in stderr) == (2, True, False)
 
 
-def test_a_setting_is_given_once() -> None:
+def test_repeated_setting_is_refused() -> None:
     status, stderr = audited("--conf", "spark.a.token=hidden", "--conf", "spark.a.token=hidden too")
     assert (status, "spark.a.token: is set twice" in stderr, "hidden" in stderr) == (2, True, False)
 
 
-def test_messages_of_java_have_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_messages_contain_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "_secrets", set())
     failures.keep_secret({"spark.hadoop.fs.s3a.secret.key": "abc", "spark.x.access.key": "abcdef", "spark.a": "1"})
     assert failures.why("denied to abcdef with abc at 1") == "denied to *** with *** at 1"
 
 
-def test_the_driver_of_a_local_master_is_on_loopback_and_others_are_reached() -> None:
+def test_driver_of_a_local_master_listens_on_loopback() -> None:
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     assert addresses("local[2]") == addresses("local-cluster[1,1,512]") == loopback
     assert addresses("spark://127.0.0.1:7077,127.0.0.2:7077") == loopback
@@ -130,8 +130,8 @@ def test_the_driver_of_a_local_master_is_on_loopback_and_others_are_reached() ->
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_session_without_any_java_on_the_machine_runs_arrow_and_parquet(tmp_path: Path) -> None:
-    """The way of a study: Python workers by Arrow, Parquet out and in, SQL. In its own process, since a JVM is kept."""
+def test_session_without_java_on_the_machine_runs_arrow_and_parquet(tmp_path: Path) -> None:
+    """Use Python workers by Arrow, Parquet and SQL, in a separate process because a JVM is kept."""
     for folder in ("work", "tmp"):
         (tmp_path / folder).mkdir()
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
@@ -156,8 +156,8 @@ def test_a_session_without_any_java_on_the_machine_runs_arrow_and_parquet(tmp_pa
     assert list((tmp_path / "tmp").glob("hawb-*")) == []
 
 
-def test_spark_sets_no_handler_in_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its handler talks with Java, which fails in the midst of another call, and writes a traceback."""
+def test_spark_installs_no_signal_handler_in_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's handler calls Java, which fails during another call and prints a traceback."""
     assert "signal.signal(signal.SIGINT, signal_handler)" in inspect.getsource(SparkContext._do_init)
 
     class Builder:

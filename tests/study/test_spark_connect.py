@@ -1,4 +1,4 @@
-"""Spark Connect: a study and an audit on a server that is there already, and what is said where there is none."""
+"""Spark Connect: studies and audits on a running server, and the error if there is none."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def main_file(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.spark
 @pytest.mark.full
-def test_a_connect_server_plays_goes_on_and_audits(tmp_path: Path, unavailable: Callable[[str], NoReturn]):
+def test_connect_server_plays_resumes_and_audits(tmp_path: Path, unavailable: Callable[[str], NoReturn]):
     """The first client is killed, and the server may go on with what it asked for; the second one goes on there. Each
     in its own process: one that has a Spark of its own cannot have a Connect session as well."""
     try:
@@ -103,7 +103,7 @@ def test_without_the_extra_a_connect_server_is_refused(monkeypatch: pytest.Monke
         session(master="sc://a:1/;token=secret")
 
 
-def test_where_no_connect_server_answers_the_command_says_so(
+def test_missing_connect_server_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unavailable: Callable[[str], NoReturn]
 ):
     file, master = tmp_path / "definitions.json", f"sc://127.0.0.1:{free_port()}"

@@ -1,4 +1,4 @@
-"""The data dictionary, and that tables on disk are what it says."""
+"""The data dictionary agrees with the tables on disk."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ROOT = Path(__file__).parents[2]
 EVERY = (*OF_STUDIES, *OF_AUDITS, *OF_EXPORTS)
 
 
-def test_the_dictionary_is_that_of_the_tables():
+def test_dictionary_is_up_to_date():
     """After a change: python -m hawb.study.dictionary"""
     assert (ROOT / "data" / "tables.md").read_text() == dictionary(EVERY)
 
 
 @pytest.mark.parametrize("table", EVERY, ids=lambda table: table.name)
-def test_each_column_is_named_once_and_told(table):
+def test_each_column_is_listed_once_with_a_description(table):
     names = [column.name for column in table.columns]
     assert len(names) == len(set(names)) and set(table.partitioned_by) <= set(names)
     assert all(column.comment and "|" not in column.comment for column in table.columns)
@@ -43,7 +43,7 @@ def test_trials_have_the_columns_of_records():
 
 
 @pytest.mark.spark
-def test_tables_on_disk_are_as_the_dictionary_says(spark: SparkSession, tmp_path: Path):
+def test_tables_on_disk_agree_with_the_dictionary(spark: SparkSession, tmp_path: Path):
     run(spark, study(), tmp_path, source=made_up())
     file = ROOT / "data" / "studies" / "replica-counts.yaml"
     small = smaller(load(file), 2, ["classic-1"], ["many-failures"])
@@ -62,7 +62,7 @@ def test_tables_on_disk_are_as_the_dictionary_says(spark: SparkSession, tmp_path
         assert table.read(spark, folder).limit(1).count() == (table.name != "refusals")
 
 
-def test_what_a_killed_batch_has_left_is_no_file_of_a_table(tmp_path: Path):
+def test_staging_files_of_a_killed_batch_are_ignored(tmp_path: Path):
     left = tmp_path / "trials" / ".spark-staging-1" / "study=a" / "part-0.parquet"
     left.parent.mkdir(parents=True)
     left.touch()

@@ -1,5 +1,5 @@
-"""What members say to each other while nothing flows changes nothing that a trial tells, also where no kernel plays it:
-hosts that lose power and disks, other releases, a queue that is full, consumers that hold little."""
+"""Messages between members of idle quorum queues do not change a trial, also for designs that only the engine plays:
+power and disk losses, other releases, full queues, small prefetch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CASES = range(25 if LONG else 10)
 
 
 def with_lost_disks(environment: Environment) -> Environment:
-    """The same hosts, some of which lose power and disks."""
+    """Return the environment with hosts that lose power and disks."""
 
     def worse(given: Failures | None) -> Failures | None:
         shares = {"controlled_share": 0.2, "power_off_share": 0.4, "disk_loss_share": 0.3}
@@ -29,7 +29,7 @@ def with_lost_disks(environment: Environment) -> Environment:
 
 
 def otherwise(given: Case, number: int) -> Case:
-    """A case that the kernel does not play, but for each fifth one."""
+    """Return a case that the kernel does not play, except each fifth."""
     design, environment = given.design, given.environment
     match number % 5:
         case 1:
@@ -45,7 +45,7 @@ def otherwise(given: Case, number: int) -> Case:
 
 
 @pytest.mark.parametrize("number", CASES)
-def test_a_trial_is_the_same_with_flows_taken_in_before_each_message(number, monkeypatch):
+def test_trial_is_the_same_if_flows_are_advanced_before_each_message(number, monkeypatch):
     given = otherwise(quorum_case(number), number)
     told = by_engine(given, history_of(given))
     monkeypatch.setattr(engine_trial, "talk", lambda *_: False)

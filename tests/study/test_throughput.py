@@ -24,7 +24,7 @@ def clusters() -> dict[str, Model]:
 
 
 def by_the_law(setup: str, size_bytes: float, replicas: int, in_flight: float | None) -> dict:
-    """A row that follows the law exactly."""
+    """Return a row that follows the law exactly."""
     work_s = {"slow": 8e-5, "fast": 2e-5}[setup] * size_bytes**0.1 * replicas**0.4
     rate = 1 / (0.002 / (in_flight or math.inf) + work_s)
     return {
@@ -43,7 +43,7 @@ ROWS = [
 ]
 
 
-def test_the_fit_finds_the_law_that_made_the_rows() -> None:
+def test_fit_recovers_the_law_of_synthetic_rows() -> None:
     model = Model.of(ONE_QUEUE, ROWS)
     assert model.round_trip_s == pytest.approx(0.002)
     assert model.bases_s == pytest.approx({"slow": 8e-5, "fast": 2e-5})
@@ -52,7 +52,7 @@ def test_the_fit_finds_the_law_that_made_the_rows() -> None:
     assert model.held_out[-1] is None  # nobody else has been on that machine
 
 
-def test_a_held_out_row_is_predicted_by_the_others_alone() -> None:
+def test_held_out_row_does_not_affect_its_prediction() -> None:
     liar = ROWS[3] | {"rate_per_s": ROWS[3]["rate_per_s"] * 5}
     model = Model.of(ONE_QUEUE, [*ROWS[:3], liar, *ROWS[4:]])
     assert model.held_out[3] == pytest.approx(math.log(1 / 5), abs=1e-6)
@@ -70,7 +70,7 @@ def test_one_unconfirmed_message_costs_the_round_trip_and_many_cost_none(queues:
     assert rate(1) < rate(5) < rate(20) < rate(200) < rate(1000) < rate(10_000) < rate(None) < 1.05 * rate(1000)
 
 
-def test_published_rows_lie_in_their_intervals(queues: dict, clusters: dict) -> None:
+def test_published_rows_are_within_their_intervals(queues: dict, clusters: dict) -> None:
     """As many as the coverage promises, for the fit has seen them."""
     for model in (*queues.values(), *clusters.values()):
         inside = 0
@@ -80,7 +80,7 @@ def test_published_rows_lie_in_their_intervals(queues: dict, clusters: dict) -> 
         assert inside >= predicted.coverage * len(model.rows)
 
 
-def test_held_out_errors_are_what_the_page_says(queues: dict, clusters: dict) -> None:
+def test_held_out_errors_agree_with_the_page(queues: dict, clusters: dict) -> None:
     """Root mean squares, as in the module's docstring: a change of the data or of the law shows here."""
     rms = [
         math.sqrt(sum(error**2 for error in model.errors) / len(model.errors))
@@ -89,7 +89,7 @@ def test_held_out_errors_are_what_the_page_says(queues: dict, clusters: dict) ->
     assert rms == pytest.approx([0.162, 0.128, 0.165, 0.106], abs=0.002)
 
 
-def test_what_nobody_fitted_is_told_about_right(queues: dict) -> None:
+def test_figures_outside_the_fit_are_predicted_about_right(queues: dict) -> None:
     """The guide to the migration: 30,000 messages a second for quorum queues, a third of it for mirrored ones."""
     row = {"setup": GKE, "size_bytes": 1000, "replicas": 3, "in_flight": 6000}
     quorum, classic = queues["quorum"].rate(**row), queues["classic"].rate(**row)
@@ -97,7 +97,7 @@ def test_what_nobody_fitted_is_told_about_right(queues: dict) -> None:
     assert classic.value < quorum.value / 3
 
 
-def test_what_a_killed_node_leaves_is_what_a_smaller_cluster_can_do(clusters: dict) -> None:
+def test_rate_after_a_killed_node_is_that_of_a_smaller_cluster(clusters: dict) -> None:
     """Nobody fitted these either. Mirrored queues get new mirrors on the nodes that are left; the target was 30,000."""
     inside = []
     for row in table("lost-broker").rows:
@@ -110,7 +110,7 @@ def test_what_a_killed_node_leaves_is_what_a_smaller_cluster_can_do(clusters: di
     ("queue_type", "replicas", "published_s"),
     [("classic", 2, {200: 0.010, 1000: 0.055, 10_000: 0.640}), ("quorum", 3, {200: 0.008, 1000: 0.035, 10_000: 0.285})],
 )
-def test_latency_grows_with_what_is_in_flight(
+def test_latency_grows_with_messages_in_flight(
     queues: dict, queue_type: str, replicas: int, published_s: dict[int, float]
 ) -> None:
     def latency(in_flight: int) -> Prediction:
@@ -130,7 +130,7 @@ def test_more_nodes_carry_more_and_classic_queues_gain_more(clusters: dict) -> N
     assert rate("quorum", 3) > rate("classic", 3)
 
 
-def test_one_measurement_of_ones_own_is_enough_for_a_setup(queues: dict) -> None:
+def test_one_own_measurement_is_enough_for_a_setup(queues: dict) -> None:
     own = {"setup": "mine", "size_bytes": 1000, "replicas": 3, "in_flight": 6000, "rate_per_s": 5000}
     asked = {"size_bytes": 100, "replicas": 1, "in_flight": 200}
     model = one_queue("quorum", [own])
@@ -148,7 +148,7 @@ def test_one_measurement_of_ones_own_is_enough_for_a_setup(queues: dict) -> None
         ({}, []),
     ],
 )
-def test_what_was_not_measured_is_said(queues: dict, changed: dict, expected: list[str]) -> None:
+def test_unmeasured_values_are_reported(queues: dict, changed: dict, expected: list[str]) -> None:
     row = {"setup": AWS, "size_bytes": 1000, "replicas": 3, "in_flight": 100} | changed
     found = queues["quorum"].rate(**row).warnings
     assert len(found) == len(expected)
@@ -166,7 +166,7 @@ def test_what_was_not_measured_is_said(queues: dict, changed: dict, expected: li
         ({"disk": "io1"}, "accepted: setup, size_bytes, replicas, in_flight"),
     ],
 )
-def test_what_is_too_far_away_is_refused(queues: dict, changed: dict, message: str) -> None:
+def test_values_far_outside_the_data_are_refused(queues: dict, changed: dict, message: str) -> None:
     row = {"setup": AWS, "size_bytes": 1000, "replicas": 3, "in_flight": 100} | changed
     for ask in (queues["quorum"].rate, queues["quorum"].latency):
         with pytest.raises(NotMeasuredError) as refused:
@@ -174,7 +174,7 @@ def test_what_is_too_far_away_is_refused(queues: dict, changed: dict, message: s
         assert message in str(refused.value)
 
 
-def test_a_type_a_law_or_a_row_that_cannot_be_is_refused(clusters: dict) -> None:
+def test_unknown_type_law_or_row_is_refused(clusters: dict) -> None:
     with pytest.raises(NotMeasuredError, match="accepted: classic, quorum"):
         one_queue("stream")
     with pytest.raises(NotMeasuredError, match="latency: not measured"):
@@ -185,7 +185,7 @@ def test_a_type_a_law_or_a_row_that_cannot_be_is_refused(clusters: dict) -> None
         cluster("quorum", [{"disk": "mine", "nodes": 0, "vcpus": 4, "rate_per_s": 10}])
 
 
-def test_a_prediction_says_its_error_and_what_it_leaves_out(queues: dict) -> None:
+def test_prediction_states_its_error_and_omissions(queues: dict) -> None:
     text = str(queues["quorum"].rate(setup=GKE, size_bytes=1000, replicas=3, in_flight=6000))
     assert text.startswith("30,600 messages/s, from 22,500 to 41,")
     assert "91% of rows like the 22 that were held out; the median error was 6%" in text
@@ -194,7 +194,7 @@ def test_a_prediction_says_its_error_and_what_it_leaves_out(queues: dict) -> Non
     assert CLUSTER.leaves_out[0].startswith("any other workload")
 
 
-def test_the_interval_is_the_jackknifes() -> None:
+def test_interval_is_that_of_the_jackknife() -> None:
     errors = [0.01 * n for n in range(-10, 10)]  # 20 of them: the 19th smallest, as 0.9 x 21 is 18.9
     prediction = Prediction.of(100.0, "s", errors)
     assert prediction.high == pytest.approx(100 * math.exp(0.09))

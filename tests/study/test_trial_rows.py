@@ -1,4 +1,4 @@
-"""The rows of trials: the kernel's and the engine's are the same, and what the one does not play the other does."""
+"""Rows of trials: equal from kernel and engine, and fallback of the kernel to the engine."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def study(**environment: object) -> Study:
 
 
 @pytest.mark.parametrize("design", ["mirrored", "quorum"])
-def test_a_row_is_the_same_in_whatever_block_it_is_played(design: str):
+def test_row_does_not_depend_on_its_block(design: str):
     rows = trial_rows.records(study(), design, "one", 0, 3).to_pylist()
     assert rows[1:] == trial_rows.records(study(), design, "one", 1, 2).to_pylist()
     assert [row["trial"] for row in rows] == [0, 1, 2]
@@ -53,15 +53,15 @@ def test_a_row_is_the_same_in_whatever_block_it_is_played(design: str):
 
 
 @pytest.mark.parametrize("design", ["mirrored", "quorum"])
-def test_kernel_and_engine_tell_the_same(design: str):
+def test_kernel_and_engine_give_the_same_rows(design: str):
     asked = study()
     given = asked.designs[design], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
     by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
-def test_a_first_election_is_no_outage():
-    """By kernel as by engine: where nothing fails a quorum queue is never down."""
+def test_first_election_is_no_outage():
+    """A quorum queue without failures is never down, in kernel and engine."""
     asked = study(node_failures=None)
     (row,) = trial_rows.records(asked, "quorum", "one", 0, 1).to_pylist()
     assert (row["outages"], row["publish_down_s"], row["nacked"], row["refused"]) == (0, 0, 0, 0)
@@ -71,7 +71,7 @@ def test_a_first_election_is_no_outage():
     ]
 
 
-def test_what_the_kernel_does_not_play_the_engine_does():
+def test_engine_plays_designs_that_the_kernel_refuses():
     asked = study(partitions={"every": {"mean_s": 86400}, "lasts": {"mean_s": 600}})
     given = asked.designs["quorum"], asked.environments["one"], asked.seed, 0, 2, 5 * histories.DAY_US
     rows = trial_rows.records(asked, "quorum", "one", 0, 2)
@@ -80,7 +80,7 @@ def test_what_the_kernel_does_not_play_the_engine_does():
     }
 
 
-def test_what_the_engine_plays_is_told_by_name_with_how_long_it_takes():
+def test_trials_of_the_engine_are_announced_with_their_duration():
     asked = study(partitions={"every": {"mean_s": 86400}, "lasts": {"mean_s": 600}})
     (one,) = trial_rows.slow(asked, lambda *_: 0.25)
     reason = "partitions: links between a quorum queue's nodes that drop everything"
@@ -94,7 +94,7 @@ def test_what_the_engine_plays_is_told_by_name_with_how_long_it_takes():
     assert trial_rows.slow(study(), lambda *_: 0.25) == []
 
 
-def test_how_long_the_engine_takes_is_measured_and_counts_for_the_whole_horizon(monkeypatch: pytest.MonkeyPatch):
+def test_duration_of_the_engine_is_extrapolated_to_the_horizon(monkeypatch: pytest.MonkeyPatch):
     played, clock = [], iter(range(1000))
     monkeypatch.setattr(trial_rows, "process_time", lambda: next(clock) * 0.02)
     monkeypatch.setattr(trial_rows.engine_trial, "play", lambda *asked: played.append(asked[-1] / histories.DAY_US))
@@ -105,14 +105,14 @@ def test_how_long_the_engine_takes_is_measured_and_counts_for_the_whole_horizon(
 
 
 @pytest.mark.parametrize("design", ["classic-1", "classic-2"])
-def test_a_year_of_lost_power_and_disks_is_the_same(design: str):
+def test_year_of_power_and_disk_losses_is_the_same(design: str):
     asked = load(STUDIES / "replicas.yaml")
     given = asked.designs[design], asked.environments["many-failures"], asked.seed, 0, 1, 365 * histories.DAY_US
     by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
-def test_what_the_kernel_hands_over_the_engine_plays():
+def test_engine_plays_trials_that_fall_back():
     asked = study(node_failures=FAILURES | {"every": {"mean_s": 900}, "disk_loss_share": 0.5})
     given = asked.designs["mirrored"], asked.environments["one"], asked.seed, 0, 3, histories.DAY_US
     rows = block.rows(*given)
@@ -138,7 +138,7 @@ def test_almost_no_trial_of_a_shipped_study_falls_back_to_the_engine(name: str):
 
 @inner
 def overflows(t):
-    """A trial for which a table is too small."""
+    """Raise the kernel's error for a table that is too small."""
     raise OverflowError("more than a trial has room for")
 
 
@@ -158,7 +158,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, begins: Callable) -> None:
     monkeypatch.setitem(block.PLAYERS, state.TRIAL, (player, words))
 
 
-def test_a_trial_for_which_a_table_is_too_small_the_engine_plays(monkeypatch):
+def test_engine_plays_a_trial_that_overflows_a_table(monkeypatch):
     broken(monkeypatch, overflows)
     asked = study()
     given = asked.designs["mirrored"], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
@@ -167,7 +167,7 @@ def test_a_trial_for_which_a_table_is_too_small_the_engine_plays(monkeypatch):
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
-def test_a_fault_of_the_kernels_is_not_hidden_and_names_its_trial(monkeypatch):
+def test_error_of_the_kernel_names_its_trial(monkeypatch):
     broken(monkeypatch, fails)
     first = next(number for number in range(100) if own_seed(7, number) & 1)
     told = f"mirrored in one, trial {first} of seed 7, a fault of the kernel's: RuntimeError: two lead in the same term"
@@ -175,7 +175,7 @@ def test_a_fault_of_the_kernels_is_not_hidden_and_names_its_trial(monkeypatch):
         trial_rows.records(study(), "mirrored", "one", 0, 100)
 
 
-def test_a_trial_counts_for_what_its_history_weighs():
+def test_trial_has_the_weight_of_its_history():
     asked = study(failure_biasing={"times": 100, "after_s": 60})
     rows = trial_rows.records(asked, "mirrored", "one", 1, 2).to_pylist()
     weights = histories.weights_of(asked.environments["one"], 3, 7, 1, 2, 5 * histories.DAY_US)
@@ -184,14 +184,14 @@ def test_a_trial_counts_for_what_its_history_weighs():
 
 
 @pytest.mark.parametrize("design", ["mirrored", "quorum"])
-def test_kernel_and_engine_tell_the_same_of_biased_failures(design: str):
+def test_kernel_and_engine_agree_on_biased_failures(design: str):
     asked = study(failure_biasing={"times": 300, "after_s": 60})
     given = asked.designs[design], asked.environments["one"], asked.seed, 0, 3, 5 * histories.DAY_US
     by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
 
 
-def test_the_kernel_is_compiled_by_one_trial_of_each_kind(monkeypatch: pytest.MonkeyPatch):
+def test_kernel_is_compiled_by_one_trial_of_each_kind(monkeypatch: pytest.MonkeyPatch):
     played = []
 
     def rows(*asked: object) -> np.ndarray:
@@ -208,7 +208,7 @@ def test_the_kernel_is_compiled_by_one_trial_of_each_kind(monkeypatch: pytest.Mo
 
 
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
-def test_whether_a_kernel_was_compiled_before_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_compiled_kernel_in_the_cache_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     player = njit(cache=True)(compiled_soon)
     monkeypatch.setattr(block, "PLAYERS", {kind: (player, words) for kind, (_, words) in block.PLAYERS.items()})
