@@ -171,7 +171,8 @@ def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
 
 def _story(of: Account) -> Table:
     """Return the story as a table; each sentence has the states of the nodes just after it."""
-    rows = [(one.number, of.names.time(one.at_us), strips.strip(of.picture, one.last_us),
+    states = strips.Strips(of.picture)
+    rows = [(one.number, of.names.time(one.at_us), states.at(one.last_us),
              f"{one.text.removesuffix('.')} ({lines(one, of.names)}).") for one in of.story]  # fmt: skip
     return Table(STORY, ("", "time, UTC", strips.head(of.picture), "what happened"), rows)
 
