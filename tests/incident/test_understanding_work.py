@@ -19,6 +19,7 @@ from hawb.incident.losses import tried
 from hawb.incident.understanding import understand
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
+from hawb.views.incident import incident_report
 from hawb.views.incident.figure import Leg
 from hawb.views.incident.headline import _both
 from hawb.views.incident.incident_report import account, report_of
@@ -100,6 +101,14 @@ def test_the_work_of_a_report_grows_with_the_logs(
 
     grown = growth(work, 20)
     assert (grown["incident"] < 1.2, grown["views"] < 1.2) == (True, True), grown
+
+
+def test_a_long_story_is_printed_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incident_report, "MOST_STORY", 2)
+    (story, *_) = report_of(account(understand([log(tmp_path / "logs", *RESTART * 2)]))).parts
+    assert story.table is not None
+    assert len(story.table.rows) == 2
+    assert story.notes[-1] == "These are the first 2 of 5 sentences; --json and -o have all of them."
 
 
 def test_two_masters_are_found_in_one_pass() -> None:
