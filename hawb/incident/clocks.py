@@ -20,6 +20,7 @@ from statistics import median
 from msgspec import Struct
 
 from hawb.incident.events import Event
+from hawb.scenario.document import MOST_NODES
 
 SEEN_BY_BOTH = ("node_up", "rabbit_up")
 """Kinds of events that two nodes log about each other."""
@@ -57,7 +58,10 @@ def settled_us(event: Event, clocks: Mapping[str, Clock]) -> int:
 
 
 def compared(events: Iterable[Event]) -> dict[str, Clock]:
-    """Return the clock of each node that wrote something, by node."""
+    """Return the clock of each node that wrote something, by node.
+
+    The clocks of more nodes than a cluster of a scenario has are not compared: each is taken to be right.
+    """
     seen, settled = Seen(list), Seen(list)
     running: dict[str, bool] = {}
     for event in sorted(events, key=lambda event: event.at_us):
@@ -66,7 +70,8 @@ def compared(events: Iterable[Event]) -> dict[str, Clock]:
             seen[event.node, event.peer, event.kind].append(event.at_us)
         if event.peer and event.kind in SEEN_OF_A_THIRD and running[event.node]:
             settled[event.node, event.peer, event.kind].append(event.at_us)
-    links = {(one, other): found for one in running for other in running if one < other
+    writers = running if len(running) <= MOST_NODES else ()
+    links = {(one, other): found for one in writers for other in writers if one < other
              and (found := _difference(one, other, seen, settled))}  # fmt: skip
     return _from_the_best_known(sorted(running), links)
 

@@ -12,8 +12,11 @@ records, or the cluster's initial state was different. So the assumptions (`hawb
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -41,6 +44,8 @@ OTHER_US = 2 * MICROSECONDS
 """Penalty for matching an election of another node, as a time."""
 FOLLOWED_US = 3 * MICROSECONDS
 """Maximum time from an election with another result to the transfer of leadership."""
+MOST_TOGETHER = 200
+"""Maximum number of events, seen and expected, that are matched together: the work grows with its square."""
 BY_CHANCE = ("leader_elected",)
 """Where chance may choose another node."""
 
@@ -146,9 +151,10 @@ def compared(reconstructed: Reconstruction, found: Sequence[ClusterEvent], playe
     """Compare the logs of a scenario with its outcome."""
     seen: dict[Key, list[Seen]] = {}
     expected: dict[Key, list[Looked]] = {}
+    parts = _Parts(found, reconstructed)
     for one in found:
         key = _key_of(one)
-        if key[0] in COMPARED and one.at_us >= reconstructed.begins_us and not _is_a_part(one, found, reconstructed):
+        if key[0] in COMPARED and one.at_us >= reconstructed.begins_us and not parts.include(one):
             seen.setdefault(key, []).append((one.at_us, one))
     unlogged = {place for place, step in enumerate(reconstructed.scenario.steps)
                 if is_handover(reconstructed, place) or _is_offline(step.verb)}  # fmt: skip
@@ -166,45 +172,52 @@ def compared(reconstructed: Reconstruction, found: Sequence[ClusterEvent], playe
             rows.append((at_us, place, event))
     pairs = [pair for key in seen.keys() | expected.keys()
              for pair in _paired(key[0], seen.get(key, []), expected.get(key, []))]  # fmt: skip
-    pairs = [_also(reconstructed, played, pair) for pair in pairs if (pair.verdict, pair.kind) != UNCHANGED]
+    also = _also_expected(reconstructed, played)
+    pairs = [_also(also, pair) for pair in pairs if (pair.verdict, pair.kind) != UNCHANGED]
     steps = [_us(reconstructed, step) for step in reconstructed.scenario.steps]
+    transferred = Followed(reconstructed, played)
     followed = [replace(pair, verdict="by chance") if pair.kind in BY_CHANCE and pair.verdict != "equal"
-                and is_followed(reconstructed, played, pair) else pair for pair in pairs]  # fmt: skip
+                and transferred.include(pair) else pair for pair in pairs]  # fmt: skip
     placed = [replace(pair, step=_step(pair, steps)) for pair in followed]
     return Comparison(tuple(sorted(placed, key=lambda pair: (pair.at_us, pair.kind, pair.place or 0))))
 
 
-def _is_a_part(one: ClusterEvent, found: Sequence[ClusterEvent], reconstructed: Reconstruction) -> bool:
-    """Return True if the engine reports this as part of another event, or cannot report it.
+class _Parts:
+    """The events that the engine reports as part of another event, or cannot report.
 
     A node that joins boots and stops before; a boot whose end is not logged has no counterpart; an unnecessary
     synchronisation is none; the content of a policy that no file holds is unknown; and autoheal's choice shows in its
-    restarts if they are steps.
+    restarts if they are steps, as an empty disk or a member that others forgot does in a reset.
     """
-    is_step = any(one in source for source in reconstructed.sources)
-    if one.kind in ("node_started", "node_stopped") and not is_step and any(
-        other.kind == "node_joined" and other.node == one.node and 0 <= other.at_us - one.at_us <= JOINING_US
-        for other in found
-    ):
-        return True
-    unended = one.kind == "node_started" and one.until_us is None and not any(
-        other.node == one.node and other.at_us > one.at_us for other in found)  # fmt: skip
-    unknown = one.kind == "policy_set" and not is_step
-    as_steps = is_step and (one.kind == "autoheal" or _is_reset(one, reconstructed))
-    return unended or unknown or as_steps or one.reason == "needless"
+
+    def __init__(self, found: Sequence[ClusterEvent], reconstructed: Reconstruction) -> None:
+        steps = [*zip(reconstructed.scenario.steps, reconstructed.sources, strict=True)]
+        self._steps = {one for _, source in steps for one in source}
+        self._resets = {one for step, source in steps if isinstance(step.verb, Reset) for one in source}
+        self._joined_us: dict[str | None, list[int]] = defaultdict(list)
+        self._last_us: dict[str | None, int] = {}
+        for one in found:
+            self._last_us[one.node] = max(one.at_us, self._last_us.get(one.node, one.at_us))
+            if one.kind == "node_joined":
+                self._joined_us[one.node].append(one.at_us)
+
+    def include(self, one: ClusterEvent) -> bool:
+        """Return True if an event is one of them."""
+        is_step = one in self._steps
+        if one.kind in ("node_started", "node_stopped") and not is_step and any(
+            0 <= joined_us - one.at_us <= JOINING_US for joined_us in self._joined_us.get(one.node, ())
+        ):
+            return True
+        unended = one.kind == "node_started" and one.until_us is None and self._last_us[one.node] <= one.at_us
+        unknown = one.kind == "policy_set" and not is_step
+        is_reset = one.kind in ("disk_lost", "node_forgotten") and one in self._resets
+        as_steps = is_step and (one.kind == "autoheal" or is_reset)
+        return unended or unknown or as_steps or one.reason == "needless"
 
 
 def _is_offline(verb: Verb) -> bool:
     """Return True if a step forgets a member from a node that does not run, which no log records."""
     return isinstance(verb, ForgetClusterNode) and verb.offline
-
-
-def _is_reset(one: ClusterEvent, reconstructed: Reconstruction) -> bool:
-    """Return True if an empty disk, or a member that others forgot, is represented as a reset."""
-    steps = zip(reconstructed.scenario.steps, reconstructed.sources, strict=True)
-    return one.kind in ("disk_lost", "node_forgotten") and any(
-        isinstance(step.verb, Reset) and one in source for step, source in steps
-    )
 
 
 def is_handover(reconstructed: Reconstruction, place: int) -> bool:
@@ -214,14 +227,25 @@ def is_handover(reconstructed: Reconstruction, place: int) -> bool:
     return isinstance(verb, TransferLeadership) and all(one.kind == "leader_elected" for one in source)
 
 
-def _also(reconstructed: Reconstruction, played: dict[str, Any], pair: Pair) -> Pair:
+Also = Mapping[tuple[str | None, ...], list[Looked]]
+
+
+def _also_expected(reconstructed: Reconstruction, played: dict[str, Any]) -> Also:
+    """Return the expected events that match another kind, too (`ALSO`), by their kind, queue and node."""
+    found: dict[tuple[str | None, ...], list[Looked]] = defaultdict(list)
+    for place, event in enumerate(played["events"]):
+        if event["event"] in ALSO.values():
+            at_us = reconstructed.begins_us + round(event["t"] * MICROSECONDS)
+            found[event["event"], event["queue"], event["node"]].append((at_us, place, event))
+    return found
+
+
+def _also(expected: Also, pair: Pair) -> Pair:
     """Return a pair that was only seen, matched with an equivalent expected event if there is one."""
     if pair.verdict != "only seen" or pair.kind not in ALSO or pair.seen is None:
         return pair
-    wanted = ALSO[pair.kind], pair.seen.queue, pair.seen.node
-    for place, event in enumerate(played["events"]):
-        apart_us = abs(reconstructed.begins_us + round(event["t"] * MICROSECONDS) - pair.at_us)
-        if (event["event"], event["queue"], event["node"]) == wanted and apart_us <= NEAR_US:
+    for at_us, place, event in expected.get((ALSO[pair.kind], pair.seen.queue, pair.seen.node), ()):
+        if abs(at_us - pair.at_us) <= NEAR_US:
             return replace(pair, verdict="equal", expected=event, place=place)
     return pair
 
@@ -256,6 +280,27 @@ def _key(kind: str, event: Expected) -> Key:
 def _paired(kind: str, seen: Sequence[Seen], expected: Sequence[Looked]) -> Iterator[Pair]:
     """Yield pairs with one key, in order of time in both sequences, matched with the least total time difference."""
     most_us = ELECTED_US if kind in BY_CHANCE else NEAR_US
+    for some, others in _groups(seen, expected, most_us):
+        yield from _matched(kind, some, others, most_us)
+
+
+def _groups(
+    seen: Sequence[Seen], expected: Sequence[Looked], most_us: int
+) -> Iterator[tuple[Sequence[Seen], Sequence[Looked]]]:
+    """Yield both sequences in parts, the events of which are too far apart to match, or where there are many."""
+    times = sorted(map(itemgetter(0), (*seen, *expected)))
+    far = [place for place, (one, other) in enumerate(pairwise(times), 1) if other - one > most_us]
+    i = j = begin = 0
+    for end in [*far, len(times)]:
+        for last in (*range(begin + MOST_TOGETHER, end, MOST_TOGETHER), end):
+            until_us = times[last - 1]
+            k, m = (bisect_right(rows, until_us, key=itemgetter(0)) for rows in (seen, expected))
+            yield seen[i:k], expected[j:m]
+            i, j = k, m
+        begin = end
+
+
+def _matched(kind: str, seen: Sequence[Seen], expected: Sequence[Looked], most_us: int) -> Iterator[Pair]:
     costs = [[0] * (len(expected) + 1) for _ in range(len(seen) + 1)]
     for i in range(len(seen), -1, -1):
         for j in range(len(expected), -1, -1):
@@ -295,20 +340,27 @@ def about(pair: Pair) -> str | None:
     return pair.seen.queue if pair.seen else pair.expected and pair.expected["queue"]
 
 
-def is_followed(reconstructed: Reconstruction, played: dict[str, Any], pair: Pair) -> bool:
-    """Return True if the scenario transferred leadership to the leader seen, and RabbitMQ did not refuse it.
+class Followed:
+    """The elections after which a scenario transferred leadership to the leader seen, and RabbitMQ did not refuse it.
 
     That is done if an election had another result, or only one side had an election.
     """
-    queue = about(pair)
-    refused = {error["step"] for error in played["errors"]}
-    at_us = max(pair.at_us, reconstructed.begins_us + round(pair.expected["t"] * MICROSECONDS) if pair.expected else 0)
-    return any(
-        verb.queue == queue and place not in refused and 0 <= _us(reconstructed, step) - at_us <= FOLLOWED_US
-        and verb.node == (pair.seen.node if pair.seen else verb.node)
-        for place, step in enumerate(reconstructed.scenario.steps)
-        if is_handover(reconstructed, place) and isinstance(verb := step.verb, TransferLeadership)
-    )  # fmt: skip
+
+    def __init__(self, reconstructed: Reconstruction, played: dict[str, Any]) -> None:
+        refused = {error["step"] for error in played["errors"]}
+        self._begins_us = reconstructed.begins_us
+        self._transfers: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for place, step in enumerate(reconstructed.scenario.steps):
+            if isinstance(verb := step.verb, TransferLeadership) and place not in refused \
+                    and is_handover(reconstructed, place):  # fmt: skip
+                self._transfers[verb.queue].append((_us(reconstructed, step), verb.node))
+
+    def include(self, pair: Pair) -> bool:
+        """Return True if the election of a pair is one of them."""
+        expected_us = self._begins_us + round(pair.expected["t"] * MICROSECONDS) if pair.expected else 0
+        from_us = max(pair.at_us, expected_us)
+        return any(0 <= at_us - from_us <= FOLLOWED_US and node == (pair.seen.node if pair.seen else node)
+                   for at_us, node in self._transfers.get(about(pair) or "", ()))  # fmt: skip
 
 
 def _us(reconstructed: Reconstruction, step: Step) -> int:
@@ -318,8 +370,7 @@ def _us(reconstructed: Reconstruction, step: Step) -> int:
 
 def _step(pair: Pair, steps: Sequence[int]) -> int | None:
     """Return the last step before a pair."""
-    before = [place for place, at_us in enumerate(steps) if at_us <= pair.at_us]
-    return next(islice(reversed(before), 1), None)
+    return bisect_right(steps, pair.at_us) - 1 if steps and steps[0] <= pair.at_us else None
 
 
 def trimmed(

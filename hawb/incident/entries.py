@@ -35,6 +35,7 @@ LONGEST = 512 * 1024
 """Number of characters kept of a message: a crash report contains the state of the process."""
 LEAST_EARLIER, OFTENER = 3, 3
 """Minimum number, and minimum ratio, of messages that are earlier than the one above for a log to count as reversed."""
+EMPTY = Unwrapped("")
 MOST_BEFORE = 64
 """Number of unknown prefixes that are remembered: a log may have a different one in each line."""
 
@@ -67,6 +68,33 @@ class Entry(Struct):
     own: bool = False
 
 
+class _Open(Struct):
+    """A message that may have more lines, and `lines`, those that it has; `size` counts their characters.
+
+    The lines are joined once: a crash report may have hundreds of thousands of them.
+    """
+
+    entry: Entry
+    lines: list[str]
+    size: int
+
+    @classmethod
+    def of(cls, entry: Entry) -> _Open:
+        """Return a message with its first line."""
+        return cls(entry, [entry.text], len(entry.text))
+
+    def append(self, text: str) -> None:
+        """Add a line, unless the message is long already."""
+        if self.size < LONGEST:
+            self.lines.append(text)
+            self.size += 1 + len(text)
+
+    def whole(self) -> Entry:
+        """Return the message with all its lines."""
+        self.entry.text = "\n".join(self.lines)
+        return self.entry
+
+
 def level_of(written: str) -> str:
     """Return the full name of a level, in any spelling; empty if it is none."""
     return LEVELS.get(written[:3].lower(), "")
@@ -93,7 +121,7 @@ class Reader:
     def __init__(self, zone: tzinfo = UTC, last: datetime | None = None):
         self.zone, self.last = zone, last or datetime.now(UTC)
         self.cut = 0
-        self._open: dict[str, Entry] = {}
+        self._open: dict[str, _Open] = {}
         self._partial: dict[str, str] = {}
         self._before: dict[str, str] = {}
         self._time: tuple[str, int | None] = "", None
@@ -104,11 +132,13 @@ class Reader:
             over = self._take(number, line.rstrip("\r\n"))
             if over is not None:
                 yield over
-        yield from self._open.values()
+        yield from (one.whole() for one in self._open.values())
         self._open.clear()
 
     def _take(self, number: int, line: str) -> Entry | None:
         """Process a line, and return the entry that it shows to be complete, if any."""
+        if not line and not self._before and not self._partial:
+            return self._go_on(number, line, EMPTY)
         if headed := head(line):
             return self._begin(self._headed(number, headed, ""))
         inner = self._unwrapped(line)
@@ -118,7 +148,7 @@ class Reader:
             return None
         if inner.document is not None:
             return self._begin(self._of_document(number, inner))
-        if headed := head(text):
+        if text != line and (headed := head(text)):
             return self._begin(self._headed(number, headed, inner.who))
         if inner.level or BARE.match(text) or (inner.at and not self._headed_is_open(inner.who)):
             return self._begin(self._without_time(number, inner, text))
@@ -141,7 +171,7 @@ class Reader:
         After one without, as in journald, each line is another message.
         """
         former = self._open.get(who)
-        return former is not None and bool(former.level or former.pid)
+        return former is not None and bool(former.entry.level or former.entry.pid)
 
     def _headed(self, number: int, headed: Head, who: str) -> Entry:
         at_us, level = self._at(headed.time), level_of(headed.level)
@@ -170,26 +200,20 @@ class Reader:
         Else replace that, and return it as complete.
         """
         former = self._open.get(entry.who)
-        alike = former and (former.at_us, former.pid, former.level) == (entry.at_us, entry.pid, entry.level)
-        if former and alike and former.goes_on and entry.goes_on:
-            self._append(former, entry.text)
+        if former is not None and _is_one(former.entry, entry):
+            former.append(entry.text)
             return None
-        self._open[entry.who] = entry
-        return former
+        self._open[entry.who] = _Open.of(entry)
+        return None if former is None else former.whole()
 
     def _go_on(self, number: int, text: str, inner: Unwrapped) -> None:
         former = self._open.get(inner.who)
         if former is None and text.startswith(BOOT_FAILED):
-            self._open[inner.who] = Entry(number, None, "error", "", text, inner.who)
+            self._open[inner.who] = _Open.of(Entry(number, None, "error", "", text, inner.who))
         elif former is None:
             self.cut += bool(text.strip())
         else:
-            self._append(former, text)
-
-    @staticmethod
-    def _append(entry: Entry, text: str) -> None:
-        if len(entry.text) < LONGEST:
-            entry.text += "\n" + text
+            former.append(text)
 
     def _at(self, time: str) -> int | None:
         if self._time[0] != time:
@@ -202,3 +226,9 @@ class Reader:
             return ((at if at.tzinfo else at.replace(tzinfo=self.zone)) - EPOCH) // timedelta(microseconds=1)
         except OverflowError:
             return None
+
+
+def _is_one(former: Entry, entry: Entry) -> bool:
+    """Return True if an entry continues the one before."""
+    alike = (former.at_us, former.pid, former.level) == (entry.at_us, entry.pid, entry.level)
+    return alike and former.goes_on and entry.goes_on

@@ -14,7 +14,7 @@ The definition of a policy that is in no export is not random, but is found in t
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, zip_longest
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from hawb.incident.cluster_event import ClusterEvent
-from hawb.incident.compared import BY_CHANCE, Comparison, Pair, about, compared, is_followed, is_handover
+from hawb.incident.compared import BY_CHANCE, Comparison, Followed, about, compared, is_handover
 from hawb.incident.depths import deepened
 from hawb.incident.doubts import Doubt
 from hawb.incident.policies import guessed_policies, has_unexpected_mirrors, with_other_definitions
@@ -33,6 +33,7 @@ from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
+from hawb.scenario.size import are_limited
 from hawb.scenario.verbs import TransferLeadership
 
 DRAWS = 6
@@ -40,6 +41,8 @@ DRAWS = 6
 DRAWS_OF_DRAINED = 24
 """Number of seeds if a drained node transfers each of its masters to a random node
 (`rabbit_maintenance:random_primary_replica_transfer_candidate_node`)."""
+MOST_WORK = 50_000
+"""Number of steps and expected events of all seeds that are tried, or of all rounds, in total."""
 ROUNDS = 24
 """Maximum number of elections that are followed per queue, with retries for nodes that are not up yet."""
 DELAYS_S = (0.02, 0.5, 2.0)
@@ -75,7 +78,7 @@ def play(reconstructed: Reconstruction, found: Sequence[ClusterEvent]) -> Played
     """
     played = _worked_out(_drawn(reconstructed, found), found)
     tries: Counter[tuple[str, int]] = Counter()
-    for _ in range(ROUNDS):
+    for _ in range(_affordable(ROUNDS, played)):
         steps = [*_handovers(played, found, tries)]
         if not steps:
             break
@@ -90,13 +93,18 @@ def _drawn(candidate: Reconstruction, found: Sequence[ClusterEvent]) -> Played:
     """
     played = first = _played(deepened(candidate, found), found)
     drained = any(event["event"] == "leadership_transferred" for event in played.outcome["events"])
-    for seed in range(1, DRAWS_OF_DRAINED if drained else DRAWS):
+    for seed in range(1, _affordable(DRAWS_OF_DRAINED if drained else DRAWS, played)):
         if not any(_misses(played)):
             break
         played = min(played, _played(_seeded(first.reconstructed, seed), found), key=_misses)
     if played is first:
         return played
     return _played(deepened(_seeded(candidate, played.reconstructed.scenario.seed), found), found)
+
+
+def _affordable(most: int, played: Played) -> int:
+    """Return how often to play a story, at most `most` times: a large one less often, but once."""
+    return max(1, min(most, MOST_WORK // (len(played.run.steps) + len(played.outcome["events"]))))
 
 
 def _seeded(reconstructed: Reconstruction, seed: int) -> Reconstruction:
@@ -118,7 +126,7 @@ def _worked_out(played: Played, found: Sequence[ClusterEvent]) -> Played:
 
 
 def _played(reconstructed: Reconstruction, found: Sequence[ClusterEvent]) -> Played:
-    run = Run.of(reconstructed.scenario)
+    run = Run.of(reconstructed.scenario, limited=are_limited())
     played = outcome(run)
     return Played(reconstructed, run, played, compared(reconstructed, found, played))
 
@@ -153,11 +161,12 @@ def _handovers(
 ) -> Iterator[tuple[Step, ClusterEvent | None]]:
     """Yield for each queue a transfer of leadership after the first election with another result than seen."""
     reconstructed, done = played.reconstructed, set()
+    followed, leaders = Followed(reconstructed, played.outcome), _Leaders(reconstructed, found)
     for pair in played.comparison.pairs:
         queue = about(pair) or ""
-        if pair.kind not in BY_CHANCE or queue in done or not _differs(played, pair):
+        if pair.kind not in BY_CHANCE or queue in done or pair.verdict == "equal" or followed.include(pair):
             continue
-        leader = pair.seen.node if pair.seen else _leader(reconstructed, found, queue, pair.at_us)
+        leader = pair.seen.node if pair.seen else leaders.before(queue, pair.at_us)
         key = queue, pair.at_us // MICROSECONDS
         if leader is None or tries[key] == len(DELAYS_S):
             continue
@@ -167,13 +176,17 @@ def _handovers(
         tries[key] += 1
 
 
-def _differs(played: Played, pair: Pair) -> bool:
-    """Return True if an election is still to be followed."""
-    return pair.verdict != "equal" and not is_followed(played.reconstructed, played.outcome, pair)
+class _Leaders:
+    """The leaders of queues, as the logs show."""
 
+    def __init__(self, reconstructed: Reconstruction, found: Sequence[ClusterEvent]) -> None:
+        self._stood = {entry.queue: entry.leader for entry in reconstructed.scenario.queues}
+        self._seen: dict[str | None, list[ClusterEvent]] = defaultdict(list)
+        for one in found:
+            if one.kind == "leader_elected":
+                self._seen[one.queue].append(one)
 
-def _leader(reconstructed: Reconstruction, found: Sequence[ClusterEvent], queue: str, at_us: int) -> str | None:
-    """Return the leader of a queue before a time, as the logs show."""
-    seen = [one.node for one in found if one.kind == "leader_elected" and one.queue == queue and one.at_us < at_us]
-    stood = [entry.leader for entry in reconstructed.scenario.queues if entry.queue == queue]
-    return next(reversed([*stood, *seen]), None)
+    def before(self, queue: str, at_us: int) -> str | None:
+        """Return the leader of a queue before a time."""
+        seen = [one.node for one in self._seen.get(queue, ()) if one.at_us < at_us]
+        return seen[-1] if seen else self._stood.get(queue)

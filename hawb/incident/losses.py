@@ -10,6 +10,7 @@ master are lost as soon as its partition restarts (`APART`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import groupby, pairwise
@@ -37,6 +38,8 @@ CLOSE_S, SHORT_S, LONG_S = 0.001, 0.02, 5.0
 enough for three."""
 MOST_MOMENTS = 36
 """At how many moments messages are tried."""
+MOST_TRIED = 30_000
+"""How many messages are tried at most: with many queues or nodes there are fewer moments."""
 CONNECTION = "tried"
 APART = "side_apart"
 """Why messages are in danger that one of several masters has, each on its side of a partition."""
@@ -129,8 +132,9 @@ def losses(
         dangers = [*_endangered(reconstructed, played, False), *_endangered(reconstructed, played, True)]
         for queue, danger in [*dangers, *(_worst(reconstructed) if not listed else ())]:
             possible.setdefault(queue, []).append(danger)
+        in_flight = [*_in_flight(reconstructed, clients, node_runs)]
         for queue in _queues(played):
-            possible.setdefault(queue, []).extend(_in_flight(reconstructed, clients, node_runs))
+            possible.setdefault(queue, []).extend(in_flight)
     return tuple(
         QueueLosses(queue, tuple(certain.get(queue, ())), tuple(possible.get(queue, ())),
                     played["queues"].get(queue, {}).get("messages", 0) if listed else None)
@@ -199,6 +203,7 @@ def tried(
     nodes = list(played["nodes"])
     queues = tuple(name for name in _queues(played) if not (transient and name in grouped))
     verb = verbs.Publish(queues=queues, count=1, persistent=not transient, connection=CONNECTION) if queues else None
+    most = min(most, max(1, MOST_TRIED // max(1, len(queues) * len(nodes))))
     moments = _moments(reconstructed, played, most) if verb else []
     publishes = [Step(replace(verb, node=node), at_s) for at_s in moments for node in nodes]
     steps = sorted([*reconstructed.scenario.steps, *publishes], key=lambda step: step.at or 0)
@@ -278,9 +283,11 @@ def _in_flight(
     reconstructed: Reconstruction, clients: Sequence[Change], node_runs: Sequence[NodeRun]
 ) -> Iterator[Possible]:
     """Yield messages in delivery with automatic acknowledgement when a node with client connections went down."""
+    by_node: dict[str, list[Change]] = defaultdict(list)
+    for one in clients:
+        by_node[one.node].append(one)
     for run in node_runs:
         until_us = run.until_us or 0
-        if until_us >= reconstructed.begins_us and connected([one for one in clients if one.node == run.node],
-                                                      until_us - EARLIER_US, until_us):  # fmt: skip
+        if until_us >= reconstructed.begins_us and connected(by_node[run.node], until_us - EARLIER_US, until_us):
             yield Possible("auto_ack_in_flight", until_us - EARLIER_US, until_us, until_us, (run.node,),
                            only="auto_ack")  # fmt: skip

@@ -21,36 +21,49 @@ def still(incident: Incident) -> Iterator[ClusterEvent]:
     found = incident.cluster_events
     if any(incident.asked.is_over(one.at_us) for one in found):
         return
-    away = [one for one in found if one.kind in NODES and one.node and not _runs_after(incident, one.node, one.at_us)]
+    last = _Last(incident)
+    away = {one for one in found if one.kind in NODES and one.node and not last.runs_after(one.node, one.at_us)}
     nodes = {one.node for one in away}
     for one in found:
-        parted = one.kind in PARTITIONS and one.until_us is None and not _is_met(incident, one)
+        parted = one.kind in PARTITIONS and one.until_us is None and not last.is_met(one)
         apart = parted and nodes.isdisjoint(node for pair in one.pairs for node in pair)
-        if one in away or apart or (one.kind == "alarm_set" and not _is_cleared(incident, one)):
+        if one in away or apart or (one.kind == "alarm_set" and not last.is_cleared(one)):
             yield one
     for run in incident.node_runs:
-        if is_booting(run):
-            waits = [one for one in found if (one.kind, one.node) == ("node_waiting", run.node)
-                     and one.at_us >= run.from_us]  # fmt: skip
-            if waits:
-                yield waits[-1]
+        if is_booting(run) and (waits := last.waiting.get(run.node)) and waits.at_us >= run.from_us:
+            yield waits
 
 
-def _runs_after(incident: Incident, node: str, at_us: int) -> bool:
-    """Return True if a node began to run after it had ended at a time."""
-    return any(run.node == node and run.from_us > at_us and run.ended_by != "failed" for run in incident.node_runs)
+class _Last:
+    """When each node began to run for the last time, and when what lasts ended for the last time."""
 
+    def __init__(self, incident: Incident) -> None:
+        self._began_us = {run.node: run.from_us for run in incident.node_runs if run.ended_by != "failed"}
+        self._ended_us: dict[str | None, int] = {}
+        self._cleared_us: dict[tuple[str | None, str | None], int] = {}
+        self._healed_us: dict[tuple[tuple[str, str], ...], int] = {}
+        self.waiting: dict[str | None, ClusterEvent] = {}
+        for one in incident.cluster_events:  # in order of time
+            if one.kind in (*NODES, "node_stopped"):
+                self._ended_us[one.node] = one.at_us
+            elif one.kind == "alarm_cleared":
+                self._cleared_us[one.node, one.name] = one.at_us
+            elif one.kind == "partition_healed":
+                self._healed_us[one.pairs] = one.at_us
+            elif one.kind == "node_waiting":
+                self.waiting[one.node] = one
 
-def _is_met(incident: Incident, parted: ClusterEvent) -> bool:
-    """Return True if one of the parted nodes ran anew, or was met, later."""
-    nodes = {node for pair in parted.pairs for node in pair}
-    met = any(one.kind == "partition_healed" and one.pairs == parted.pairs and one.at_us >= parted.at_us
-              for one in incident.cluster_events)  # fmt: skip
-    return met or any(_runs_after(incident, node, parted.at_us) for node in nodes)
+    def runs_after(self, node: str, at_us: int) -> bool:
+        """Return True if a node began to run after it had ended at a time."""
+        return self._began_us.get(node, at_us) > at_us
 
+    def is_met(self, parted: ClusterEvent) -> bool:
+        """Return True if one of the parted nodes ran anew, or was met, later."""
+        nodes = {node for pair in parted.pairs for node in pair}
+        met = self._healed_us.get(parted.pairs, parted.at_us - 1) >= parted.at_us
+        return met or any(self.runs_after(node, parted.at_us) for node in nodes)
 
-def _is_cleared(incident: Incident, alarm: ClusterEvent) -> bool:
-    """Return True if an alarm was cleared, or its node ended, which clears it."""
-    return any(one.node == alarm.node and one.at_us >= alarm.at_us
-               and (one.kind in (*NODES, "node_stopped") or (one.kind, one.name) == ("alarm_cleared", alarm.name))
-               for one in incident.cluster_events)  # fmt: skip
+    def is_cleared(self, alarm: ClusterEvent) -> bool:
+        """Return True if an alarm was cleared, or its node ended, which clears it."""
+        ends_us = (self._ended_us.get(alarm.node), self._cleared_us.get((alarm.node, alarm.name)))
+        return any(at_us is not None and at_us >= alarm.at_us for at_us in ends_us)

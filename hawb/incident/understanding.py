@@ -34,6 +34,7 @@ from hawb.incident.losses import QueueLosses, losses, tried
 from hawb.incident.node_runs import NodeRun, node_runs
 from hawb.incident.reading import Reading, read_logs
 from hawb.incident.reconstruction import Reconstruction, reconstruct
+from hawb.incident.steps import STEPS
 from hawb.planning.alternatives import Alternatives, what_would_have_kept
 from hawb.planning.harm import harms
 from hawb.planning.story import Change
@@ -47,6 +48,12 @@ from hawb.scenario.run import Run
 MOST_KEEPERS = 3
 """For how many losses, the first ones, it is looked for what would have kept the messages."""
 NOTHING = "no log shows a fault or a change"
+MOST_CHANGES = 3_000
+"""Maximum number of events that may be steps of one scenario."""
+TOO_MUCH = (
+    "the logs show {changes:,} faults and changes, and hawb plays at most {most:,} as one scenario: give only the logs"
+    " around the incident"
+)
 NOT_PLAYED = "no log shows a node that stopped, started or lost a link: there is nothing to play"
 CAME_OF_IT = frozenset({
     "partition_found", "mirrors_stopped", "messages_dropped", "member_anew", "queue_stale", "mirror_failed",
@@ -156,6 +163,8 @@ def of_reading(
     runs = node_runs(reading.events, reading.clocks)
     found = cluster_events(reading.events, reading.clocks)
     incident = Incident(reading, runs, found, asked=span)
+    if (changes := sum(one.kind in STEPS for one in found)) > MOST_CHANGES:
+        return replace(incident, no_scenario=TOO_MUCH.format(changes=changes, most=MOST_CHANGES))
     before = within.seen(found, span)
     given = Given(exports, later if span.until_us is None else None, after, made_us)
     try:

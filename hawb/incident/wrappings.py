@@ -38,6 +38,8 @@ QUOTE = re.compile(r"(?:> ?)+")
 """Text that mail and issue trackers put before a quoted line."""
 OWN = re.compile(r"\s*(?:Starting broker\.\.\.|Logger - \w+: )\s*(?=\S)")
 """Text that a broker prints without a line break before its first message."""
+SHORTEST = 3
+"""Number of characters that a line with a wrapping has at least, unless it is quoted."""
 LONGEST = 200
 """Maximum length of a prefix, in characters."""
 BEFORE = re.compile(rf"(?P<before>[^\n]{{1,{LONGEST}}}?)(?={TIME} {LEVEL} {PID}|=[A-Z ]+REPORT==== )")
@@ -71,6 +73,8 @@ def unwrap(text: str, last: datetime) -> Unwrapped:
 
     `last` is a time that no line is later than; it determines the year of times without one.
     """
+    if len(text) < SHORTEST and not text.startswith(">"):
+        return Unwrapped(text)
     if any(escape in text for escape in ESCAPES):
         text = COLOURS.sub("", text)
     line = Unwrapped(text)

@@ -31,8 +31,11 @@ EXCHANGE, ROUTING_KEY, STRATEGY = "dead-letter-exchange", "dead-letter-routing-k
 TTL = "message-ttl"
 LENGTHS = ("max-length", "max-length-bytes")
 ANY_KEY = "#"
-MOST_COMPARISONS = 5_000_000
-"""Limit of comparisons between bindings and routing keys; a larger cluster's cycles are not searched further."""
+MOST_COMPARISONS = 2_000_000
+"""Limit of comparisons between words of bindings and routing keys, and of steps from queue to queue.
+
+A larger cluster's cycles are not searched further.
+"""
 
 
 class Source(Struct):
@@ -191,10 +194,11 @@ def _edges(sources: Mapping[Key, Source], inventory: Inventory) -> dict[Key, lis
         place, key = waiting.popleft()
         about = place[0], sources[place].exchange, key
         if about not in known:
-            left -= len(bound[place[0], sources[place].exchange])
             if left < 0:
                 break
-            known[about] = [target for target in _reached(*about, bound, inventory.exchanges) if target in sources]
+            reached, used = _reached(*about, bound, inventory.exchanges)
+            left -= used
+            known[about] = [target for target in reached if target in sources]
         left -= len(known[about])
         for target in known[about]:
             edges[place][target] = None
@@ -206,9 +210,13 @@ def _edges(sources: Mapping[Key, Source], inventory: Inventory) -> dict[Key, lis
 
 def _reached(
     vhost: str, exchange: str, key: str, bound: Mapping[Key, list[Binding]], exchanges: Mapping[Key, str]
-) -> Iterator[Key]:
-    """Yield the queues that messages with a key reach from an exchange, directly or through other exchanges."""
-    seen, waiting = {exchange}, [exchange]
+) -> tuple[Iterable[Key], int]:
+    """Return the queues that messages with a key reach from an exchange, directly or through other exchanges.
+
+    Return also how many words of bindings were compared with it.
+    """
+    seen, waiting, used = {exchange}, [exchange], 0
+    words = 1 + key.count(".")
     found: dict[Key, None] = {}
     while waiting:
         name = waiting.pop()
@@ -217,6 +225,7 @@ def _reached(
             continue
         kind = exchanges.get((vhost, name), PREDECLARED.get(name))
         for binding in bound.get((vhost, name), ()):
+            used += 1 if kind != "topic" else words * (1 + binding.routing_key.count("."))
             if not _lets_through(kind, binding.routing_key, key):
                 continue
             if binding.destination_type == "queue":
@@ -224,7 +233,7 @@ def _reached(
             elif binding.destination not in seen:
                 seen.add(binding.destination)
                 waiting.append(binding.destination)
-    yield from found
+    return found, used
 
 
 def _lets_through(kind: str | None, routing_key: str, key: str) -> bool:
@@ -263,13 +272,17 @@ def _cycles(edges: Mapping[Key, Sequence[Key]]) -> Iterator[list[Key]]:
     """Yield the shortest cycle through each queue that is on one, unless a cycle found before contains the queue."""
     on_a_cycle: set[Key] = set()
     edges = _without_ends(edges)
+    left = MOST_COMPARISONS
     for start in edges:
         if start in on_a_cycle:
             continue
+        if left < 0:
+            break
         before: dict[Key, Key] = {}
         waiting = deque([start])
         while waiting and start not in before:
             place = waiting.popleft()
+            left -= len(edges.get(place, ()))
             for target in edges.get(place, ()):
                 if target not in before:
                     before[target] = place

@@ -6,11 +6,14 @@ Each story shows one rule. Invariants are checked after every event. Random prog
 from __future__ import annotations
 
 import pytest
+from counted_work import lines_run
 from quorum_stories import DECLARE, QUORUM, declared, entries, played, publish, queue
 
 from hawb.engine.core import runs
 from hawb.engine.core.runs import EMPTY
+from hawb.engine.core.turn import Turn
 from hawb.engine.quorum import fifo
+from hawb.engine.quorum.awaiting_registration import go_on
 from hawb.engine.raft_groups.group import proposals
 
 
@@ -228,3 +231,12 @@ def test_new_channel_of_3_10_rejects_messages_if_the_leader_is_unreachable(versi
                  {"heal": True, "at": 44}, {"wait": 0, "at": 80}, version=version, net_ticktime=8)  # fmt: skip
     account = run.moment().ledger["q"]
     assert account.nacked == nacked and account.confirmed == queue(run).content == runs.minus(runs.run(1, 5), nacked)
+
+
+def test_what_waits_is_looked_at_by_channel() -> None:
+    held_back = [{"publish": {"queue": "q", "count": 1, "node": "a"}}] * 41
+    run = played(*ALONE, *held_back, version="3.10")
+    turn = Turn(run.settings, run.moment(), 0)
+    assert len(turn.awaiting_registration) == 40
+    assert lines_run(lambda: go_on(turn))["engine"] < 40 * 5
+    assert len(turn.awaiting_registration) == 40

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from counted_work import lines_run
 from inventories import HA, cluster, policy, queue
 from lint_cases import to
 
 from hawb.cluster import Cluster
 from hawb.exports.definitions import Binding
-from hawb.planning import inventory
+from hawb.planning import dead_letter_checks, inventory
+from hawb.planning.assignments import assign
 from hawb.planning.dead_letter_checks import dead_letter_findings
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, of_files
@@ -201,3 +204,34 @@ def test_engine_drops_messages_in_a_cycle_that_the_linter_reports():
     assert all(queue["messages"] == 0 for queue in played.outcome["queues"].values())
     [found] = found_in(played)
     assert found.code == "dead-letter-cycle"
+
+
+def chain(*, queues: int, exchanges: int, kind: str = "fanout", key: str = "") -> Inventory:
+    """Queues whose dead letters have keys of their own and go from exchange to exchange."""
+    names = [f"x{number}" for number in range(exchanges)]
+    return cluster(
+        queues=[queue(f"q{number}", arguments={"x-dead-letter-exchange": "x0"}) for number in range(queues)],
+        exchanges={("/", name): kind for name in names},
+        bindings=[bound(other, key, one, "exchange") for one, other in pairwise(names)],
+    )
+
+
+def behind_one_another(size: int) -> Inventory:
+    """Queues each of which dead-letters to the next, and the last one to itself."""
+    return cluster(
+        queues=[queue(f"q{number}", arguments={"x-dead-letter-exchange": f"x{number}"}) for number in range(size)],
+        exchanges={("/", f"x{number}"): "fanout" for number in range(size)},
+        bindings=[bound(f"q{min(number + 1, size - 1)}", "", f"x{number}") for number in range(size)],
+    )
+
+
+@pytest.mark.parametrize("given", [
+    chain(queues=30, exchanges=60),
+    chain(queues=5, exchanges=60, kind="topic", key="#.#.#.#"),
+    behind_one_another(40),
+])  # fmt: skip
+def test_so_many_bindings_and_queues_are_looked_at(given: Inventory, monkeypatch: pytest.MonkeyPatch) -> None:
+    assignments = assign(given).assignments
+    all_lines = lines_run(lambda: [*dead_letter_findings(assignments, given)])["planning"]
+    monkeypatch.setattr(dead_letter_checks, "MOST_COMPARISONS", 100)
+    assert lines_run(lambda: [*dead_letter_findings(assignments, given)])["planning"] < all_lines / 2

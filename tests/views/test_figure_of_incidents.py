@@ -11,7 +11,7 @@ from incident_pictures import HOUR, SECOND, picture
 from msgspec.structs import replace
 
 from hawb.views.incident.figure import LETTER, MOST_ROWS, SHAPES, STATES, WIDTH, Mark, Span, Way, svg
-from hawb.views.incident.strips import head, key, strip
+from hawb.views.incident.strips import Strips, head, key
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -92,19 +92,19 @@ def test_text_form_shows_the_same():
         ways=tuple(Way(one.words, tuple(replace(leg, node=nodes[leg.node]) for leg in one.legs)) for one in made.ways),
     )  # fmt: skip
     moments = [0, 5, 12, 30, 41, 50]
-    assert [strip(told, at * SECOND) for at in moments] == [
+    assert [Strips(told).at(at * SECOND) for at in moments] == [
         "●   ◌   ●", "■   ●   ●", "■ ≠ ■   ●", "■   ‖   ●", "■   ✕   ●", "■   ✕   ✕",
     ]  # fmt: skip
-    assert strip(told, HOUR) == "■   ✕   ✕"
+    assert Strips(told).at(HOUR) == "■   ✕   ✕"
     assert "■ master or leader of orders" in key(told)
     assert head(told) == "a   b   c"
 
 
 def test_letters_are_below_names_that_fit():
     assert head(picture()) == "rabbit@a rabbit@b <c>"
-    assert strip(picture(), 12 * SECOND) == "■   ≠    ■        ●"
+    assert Strips(picture()).at(12 * SECOND) == "■   ≠    ■        ●"
     long = picture(nodes=("a" * 20, "b" * 20))
-    assert (head(long), strip(long, 0)) == ("nodes", "·   ·")
+    assert (head(long), Strips(long).at(0)) == ("nodes", "·   ·")
 
 
 def test_labels_of_queues_that_start_together_are_side_by_side():

@@ -9,22 +9,44 @@ Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10.
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from msgspec.structs import replace
 
 from hawb.engine.core.naming import split_queue
 from hawb.engine.core.operations import Publish
 from hawb.engine.core.state import WaitingOperation
 from hawb.engine.core.turn import Turn
-from hawb.engine.raft_groups import registration
-from hawb.engine.raft_groups.enqueuers import channel_over
+from hawb.engine.raft_groups.enqueuers import NO_CHANNEL, channel_of, channel_over
+from hawb.engine.raft_groups.group import GONE, Channel
 from hawb.engine.raft_groups.registration import is_registered, registration_us
 
+ASKS = attrgetter(*(f"operation.{name}" for name in ("node", "connection", "mode", "queues")))
+"""The channel of a waiting operation and its queues, which decide together whether it waits still."""
+Waiting = set[tuple[str, Channel | None]]
+"""Channels, each with a virtual host."""
 
-def is_waiting(turn: Turn, operation: Publish) -> bool:
-    """Return True if the channel of a publish waits for its registration with a quorum queue."""
-    vhosts, channel = {split_queue(name)[0] for name in operation.queues}, channel_over(turn, operation)
-    groups = (group for name, group in turn.groups.items() if name in turn.queues and turn.queues[name].vhost in vhosts)
-    return any(registration.is_waiting(turn, group, channel) for group in groups)
+
+def is_waiting(turn: Turn, operation: Publish, waiting: Waiting | None = None) -> bool:
+    """Return True if the channel of a publish waits for its registration with a quorum queue.
+
+    `waiting` are the channels that do (`waiting_channels`), if they are known.
+    """
+    channel = channel_over(turn, operation)
+    if channel is NO_CHANNEL:
+        return False
+    waiting = waiting_channels(turn) if waiting is None else waiting
+    return any((split_queue(name)[0], channel) in waiting for name in operation.queues)
+
+
+def waiting_channels(turn: Turn) -> Waiting:
+    """Return the channels, each with a virtual host, that wait for their registration with a quorum queue of it."""
+    return {
+        (turn.queues[name].vhost, channel)
+        for name, group in turn.groups.items() if group.waiting and name in turn.queues
+        for channel in {channel_of(turn, one) for one in group.waiting if one.node != GONE}
+        if not is_registered(turn, group, channel)
+    }  # fmt: skip
 
 
 def has_to_wait(turn: Turn, name: str, operation: Publish) -> bool:
@@ -62,11 +84,20 @@ def await_registration(turn: Turn, operation: Publish) -> None:
 
 def go_on(turn: Turn) -> None:
     """Schedule the waiting messages of channels that no longer wait, in their order."""
-    focus, waiting, turn.awaiting_registration = turn.focus, turn.awaiting_registration, ()
-    for one in waiting:
+    if not turn.awaiting_registration:
+        return
+    focus, free = turn.focus, set()
+    waiting: dict[int, Waiting] = {}
+    for asks, one in {ASKS(one): one for one in turn.awaiting_registration}.items():
         turn.look_from(one.operation.node)
-        if is_waiting(turn, one.operation):
-            turn.awaiting_registration = (*turn.awaiting_registration, one)
-        else:
+        if turn.focus.number not in waiting:
+            waiting[turn.focus.number] = waiting_channels(turn)
+        if not is_waiting(turn, one.operation, waiting[turn.focus.number]):
+            free.add(asks)
+    if free:
+        going = [one for one in turn.awaiting_registration if ASKS(one) in free]
+        turn.awaiting_registration = tuple(one for one in turn.awaiting_registration if ASKS(one) not in free)
+        for one in going:
+            turn.look_from(one.operation.node)
             turn.schedule(0, one.operation, step=one.step)
     turn.focus = focus

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from hawb.engine.core import runs
 from hawb.incident.faults import BROKEN
@@ -120,13 +120,21 @@ def _effects(sentences: Sequence[Sentence]) -> str:
 def _two_masters(picture: Picture) -> str:
     """Return the clause about a queue with two masters, and for how long; "" if there was none."""
     for way in picture.ways:
-        both = [_both(one, other) for one, other in combinations(way.legs, 2) if one.node != other.node]
-        both_us = runs.size(runs.normal(span for span in both if span[0] < span[1]))
+        both_us = runs.size(runs.normal(_both(way.legs)))
         if both_us > 0:
             return f"{way.words} had two masters for {lasted(both_us)}"
     return ""
 
 
-def _both(one: Leg, other: Leg) -> tuple[int, int]:
-    """Return the first and the last microsecond in which both legs existed."""
-    return max(one.from_us, other.from_us), min(one.until_us, other.until_us)
+def _both(legs: Iterable[Leg]) -> Iterator[tuple[int, int]]:
+    """Yield the spans, by their first and last microseconds, in which legs of several nodes existed."""
+    lasting = [leg for leg in legs if leg.from_us < leg.until_us]
+    changes = sorted(change for leg in lasting
+                     for change in ((leg.from_us, leg.node, 1), (leg.until_us, leg.node, -1)))  # fmt: skip
+    there: Counter[str] = Counter()
+    for (at_us, node, change), (next_us, *_) in pairwise(changes):
+        there[node] += change
+        if not there[node]:
+            del there[node]
+        if len(there) > 1 and at_us < next_us:
+            yield at_us, next_us

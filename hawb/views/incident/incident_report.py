@@ -37,6 +37,8 @@ from hawb.views.tables import Table
 from hawb.views.verdicts.incident import todo, verdict
 
 QUESTION = "Are all messages still there, and is nothing broken?"
+MOST_STORY = 3_000
+"""Maximum number of sentences that are printed."""
 STORY, LOST, KEEPERS, COMPARED = (
     "What happened", "What happened to messages", "What would have kept them",
     "Where the logs differ from RabbitMQ's rules",
@@ -82,7 +84,7 @@ def account(incident: Incident) -> Account:
 def report_of(of: Account) -> Report:
     """Return the report on an incident."""
     incident = of.incident
-    parts = [Part(STORY, _story(of), (strips.key(of.picture),))] if of.story else []
+    parts = [Part(STORY, _story(of), (strips.key(of.picture), *_more(of)))] if of.story else []
     parts += _not_read(of)
     if incident.losses:
         parts.append(Part(LOST, _losses(of)))
@@ -171,9 +173,16 @@ def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
 
 def _story(of: Account) -> Table:
     """Return the story as a table; each sentence has the states of the nodes just after it."""
-    rows = [(one.number, of.names.time(one.at_us), strips.strip(of.picture, one.last_us),
-             f"{one.text.removesuffix('.')} ({lines(one, of.names)}).") for one in of.story]  # fmt: skip
+    states = strips.Strips(of.picture)
+    rows = [(one.number, of.names.time(one.at_us), states.at(one.last_us),
+             f"{one.text.removesuffix('.')} ({lines(one, of.names)}).") for one in of.story[:MOST_STORY]]  # fmt: skip
     return Table(STORY, ("", "time, UTC", strips.head(of.picture), "what happened"), rows)
+
+
+def _more(of: Account) -> Iterator[str]:
+    """Yield how many sentences a long story lacks."""
+    if len(of.story) > MOST_STORY:
+        yield f"These are the first {MOST_STORY:,} of {len(of.story):,} sentences; --json and -o have all of them."
 
 
 def _losses(of: Account) -> Table:

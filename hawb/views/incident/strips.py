@@ -7,10 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from typing import TypeVar
 
-from hawb.views.incident.figure import Leg, Picture, Span
+from hawb.scenario.document import MOST_NODES
+from hawb.views.incident.figure import Leg, Picture, Span, Tear
 from hawb.views.style import LOOKS
 
 GLYPHS: Mapping[str, str] = {
@@ -25,19 +29,61 @@ LEADING = ("running", "booting", "doubted")
 LEAST_PITCH, WIDEST = 4, 32
 """The minimum number of letters from a node to the next, and the maximum for all nodes."""
 BEFORE, DOWN, LEADS, APART = LOOKS["none"].glyph, LOOKS["down"].glyph, LOOKS["master"].glyph, LOOKS["cut"].glyph
+Timed = TypeVar("Timed", Span, Leg)
 WORDS = f"{GLYPHS['running']} runs, {GLYPHS['booting']} boots or stops, {GLYPHS['paused']} paused, {DOWN} down"
 
 
-def strip(picture: Picture, at_us: int) -> str:
-    """Return the states of the nodes just after a time: a letter each, and a sign between partitioned neighbours."""
-    if not picture.nodes:
-        return ""
-    wide = _pitch(picture) - 1
-    line = _of(picture, picture.nodes[0], at_us)
-    for one, other in pairwise(picture.nodes):
-        between = APART if _apart(picture, one, other, at_us) else ""
-        line += f"{between:^{wide}}{_of(picture, other, at_us)}"
-    return line
+class Strips:
+    """The rows of letters of a picture, at any time."""
+
+    def __init__(self, picture: Picture) -> None:
+        self._picture, self._wide = picture, _pitch(picture) - 1
+        self._spans = _by_node(picture.spans)
+        self._legs = _by_node(picture.ways[0].legs if picture.ways else ())
+        self._ends_us = max((span.until_us for span in picture.spans), default=0)
+
+    def at(self, at_us: int) -> str:
+        """Return the states of the nodes just after a time: a letter each, and a sign between partitioned neighbours.
+
+        There are none for more nodes than a cluster of a scenario has.
+        """
+        nodes = self._picture.nodes
+        if not nodes or len(nodes) > MOST_NODES:
+            return ""
+        tears = [tear for tear in self._picture.tears if tear.from_us <= at_us < tear.until_us]
+        line = self._of(nodes[0], at_us)
+        for one, other in pairwise(nodes):
+            between = APART if _apart(tears, one, other) else ""
+            line += f"{between:^{self._wide}}{self._of(other, at_us)}"
+        return line
+
+    def _of(self, node: str, at_us: int) -> str:
+        spans = self._spans[node]
+        count = bisect_right(spans, at_us, key=_from_us)
+        state = next((span.state for span in spans[max(0, count - 1) : count] if self._is_on(span, at_us)), None)
+        if state in LEADING:
+            legs = self._legs[node]
+            place = bisect_right(legs, at_us, key=_from_us)
+            if any(self._is_on(leg, at_us) for leg in legs[max(0, place - 1) : place]):
+                return LEADS
+        if state in GLYPHS:
+            return GLYPHS[state]
+        return DOWN if count else BEFORE
+
+    def _is_on(self, one: Span | Leg, at_us: int) -> bool:
+        """Return True if a span that has begun goes on; one that lasts until the picture's end includes that end."""
+        return at_us < one.until_us or one.until_us == self._ends_us
+
+
+def _by_node(found: Iterable[Timed]) -> Mapping[str, list[Timed]]:
+    by_node: dict[str, list[Timed]] = defaultdict(list)
+    for one in sorted(found, key=_from_us):
+        by_node[one.node].append(one)
+    return by_node
+
+
+def _from_us(one: Span | Leg) -> int:
+    return one.from_us
 
 
 def head(picture: Picture) -> str:
@@ -61,26 +107,9 @@ def key(picture: Picture) -> str:
     return f"From left to right: {names}; {WORDS}{leads}{apart}."
 
 
-def _of(picture: Picture, node: str, at_us: int) -> str:
-    spans = [span for span in picture.spans if span.node == node]
-    legs = picture.ways[0].legs if picture.ways else ()
-    ends_us = max((span.until_us for span in picture.spans), default=0)
-    state = next((span.state for span in spans if _is_on(span, at_us, ends_us)), None)
-    if state in LEADING and any(leg.node == node and _is_on(leg, at_us, ends_us) for leg in legs):
-        return LEADS
-    if state in GLYPHS:
-        return GLYPHS[state]
-    return DOWN if any(span.from_us <= at_us for span in spans) else BEFORE
-
-
-def _is_on(one: Span | Leg, at_us: int, ends_us: int) -> bool:
-    """Return True if a span includes a time; a span that lasts until the picture's end includes that end."""
-    return one.from_us <= at_us and (at_us < one.until_us or one.until_us == ends_us)
-
-
-def _apart(picture: Picture, one: str, other: str, at_us: int) -> bool:
+def _apart(tears: Iterable[Tear], one: str, other: str) -> bool:
     return any(
-        tear.from_us <= at_us < tear.until_us and not any(one in side and other in side for side in tear.sides)
+        not any(one in side and other in side for side in tear.sides)
         and all(any(node in side for side in tear.sides) for node in (one, other))
-        for tear in picture.tears
-    )  # fmt: skip
+        for tear in tears
+    )
