@@ -39,6 +39,14 @@ def test_a_loss_is_told_with_what_would_have_kept_it():
     assert replay(FOLDER / "synchronised-mirror-promoted.yaml")["kept"] == []
 
 
+def test_a_link_of_the_chain_of_causes_leads_to_the_stop_after_its_step():
+    played = replay(FOLDER / "unsynchronised-mirror-promoted.yaml")
+    (links,) = played["stops"][-1]["chains"]
+    led_to = [played["done"][link["position"] - 1] for link in links]
+    assert dict(zip([link["text"] for link in links], led_to, strict=True))["a was killed"] == "kill a"
+    assert all(not stop["chains"] or stop["chains"][0] != links for stop in played["stops"][:-2])
+
+
 def test_a_group_is_brought_with_its_log():
     stops = replay(FOLDER / "quorum-leader-killed.yaml")["stops"]
     assert any(log for log in stops[-1]["logs"].values())
