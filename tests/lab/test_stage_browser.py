@@ -77,12 +77,12 @@ def test_reduced_motion_shows_the_result_at_once():
 
 
 def go_through_the_causes(page) -> None:
-    """Points at links of the chain of causes, goes to the moment of one and back, all by keyboard."""
+    """Point at links of the chain of causes, go to the moment of one and back, all by keyboard."""
     chips = page.locator(".hs-chip")
     assert chips.count() == 7
     chips.nth(2).focus()
     assert lit(page) == ["cell ha.orders b"] and "b joined ha.orders as an empty mirror" in caption(page)
-    page.keyboard.press("Enter")  # it was before the lab was at rest: there is no moment to go to
+    page.keyboard.press("Enter")  # before the lab was at rest: the slider has no such moment
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
@@ -97,7 +97,7 @@ def go_through_the_causes(page) -> None:
 
 
 def lit(page) -> list[str]:
-    """What of the picture is lit up."""
+    """Return the places of the picture that are lit up."""
     return page.locator(".hs-lit").evaluate_all("found => found.map(one => one.dataset.place)")
 
 

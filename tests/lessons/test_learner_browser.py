@@ -40,7 +40,7 @@ def answer(page, key: str, words: str) -> None:
 
 
 def drop(place, file: Path) -> None:
-    """Drops a file on an element, as from a folder's window."""
+    """Drop a file on an element, as from a file manager."""
     content = file.read_text(encoding="utf-8")
     place.evaluate("""(place, [name, content]) => {
       const dataTransfer = new DataTransfer();

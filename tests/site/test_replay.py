@@ -39,7 +39,7 @@ def test_a_loss_is_told_with_what_would_have_kept_it():
     assert replay(FOLDER / "synchronised-mirror-promoted.yaml")["kept"] == []
 
 
-def test_a_link_of_the_chain_of_causes_leads_to_the_stop_after_its_step():
+def test_links_lead_to_the_stop_after_their_step():
     played = replay(FOLDER / "unsynchronised-mirror-promoted.yaml")
     (links,) = played["stops"][-1]["chains"]
     led_to = [played["done"][link["position"] - 1] for link in links]

@@ -1,4 +1,4 @@
-"""Chains of causes: short, each cause before its effects, each link about nodes and queues that are there."""
+"""Test chains of causes: short, each cause before its effects, each link about existing nodes and queues."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ STORIES = ROOT / "data" / "scenarios"
 
 @cache
 def played(name: str) -> dict:
-    """The outcome of a story."""
+    """Return the outcome of a story."""
     return outcome(Run.of(load(STORIES / f"{name}.yaml")))
 
 
 def texts(told: dict, number: int = 0) -> list[str]:
-    """The texts of a chain."""
+    """Return the texts of a chain."""
     return [link.text for link in chains(told)[number]]
 
 
-def test_a_loss_by_promotion_is_told_from_the_publish_to_the_promotion():
+def test_chain_of_a_promotion_starts_at_the_publish():
     assert texts(played("quorum-and-mirrored-unsynchronised")) == [
         "100 messages published", "b was stopped", "b joined empty",
         "not synchronised: ha-sync-mode is manual (its default)", "c was stopped", "a was killed",
@@ -36,14 +36,14 @@ def test_a_loss_by_promotion_is_told_from_the_publish_to_the_promotion():
     ]  # fmt: skip
 
 
-def test_a_synchronisation_that_ended_early_is_the_reason_in_place_of_the_setting():
+def test_interrupted_synchronisation_replaces_the_setting():
     assert texts(played("sync-cut-off-by-the-masters-death"), 1)[1:] == [
         "a synchronisation blocks ha.orders", "a was killed", "the synchronisation ended early",
         "b took over, 10 messages short",
     ]  # fmt: skip
 
 
-def test_a_loss_by_a_partition_begins_with_the_cut():
+def test_chain_of_a_partition_starts_at_the_cut():
     assert texts(played("partition-two-masters")) == [
         "links were cut", "5 messages published", "a was stopped", "a boots", "a discards its metadata",
         "5 messages lost",
@@ -53,13 +53,13 @@ def test_a_loss_by_a_partition_begins_with_the_cut():
     assert published.nodes == ("a",)
 
 
-def test_what_is_out_of_use_has_the_ends_of_its_members():
+def test_queue_without_majority_lists_its_stopped_members():
     cluster = Cluster("a", "b", "c", version="4.0").declare("q", node="a", arguments={"x-queue-type": "quorum"})
     cluster.kill("b").kill("c")
     assert texts(cluster.outcome) == ["b was killed", "c was killed", "q commits nothing"]
 
 
-def test_where_all_is_well_the_last_step_has_its_chain():
+def test_last_step_has_a_chain_if_nothing_is_lost():
     cluster = Cluster("a", "b").set_policy("ha", "", {"ha-mode": "all"}).declare("q", node="a").kill("a")
     assert texts(cluster.outcome) == ["a was killed", "b took over"]
     assert chains(cluster.start("a").outcome) == chains(Cluster("a").outcome) == []
@@ -68,7 +68,7 @@ def test_where_all_is_well_the_last_step_has_its_chain():
 @pytest.mark.parametrize("name", [
     "refusal-ends-with-its-node", "quorum-majority-of-disks-lost", "promotion-table-stop", "crash-of-a-process",
 ])  # fmt: skip
-def test_a_chain_belongs_to_its_paragraph_and_has_few_links_in_the_order_of_time(name: str):
+def test_chains_are_short_ordered_and_about_their_paragraph(name: str):
     told = played(name)
     assert len(chains(told)) <= len(reasons(told))
     for links, paragraph in zip(chains(told), reasons(told), strict=False):
