@@ -20,7 +20,7 @@ from hawb.lab.exports import text_link
 from hawb.lab.files import Dropped, ReportPage
 from hawb.lab.questions import Question, QuestionRefused
 from hawb.lab.sources import Upload, keep
-from hawb.languages import N_, _
+from hawb.languages import ENGLISH, N_, _, language
 from hawb.scenario.refused import ScenarioRefused
 from hawb.views.formatting import shown
 
@@ -41,7 +41,7 @@ def found_in(question: Question, uploads: Sequence[Upload], chosen: Mapping[str,
 
     Raise ScenarioRefused, or ImportRefused, which names the file without the kernel's temporary folder.
     """
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, language(ENGLISH):
         try:
             return question.ask(keep(Path(folder), uploads), **chosen)
         except ImportRefused as refused:
@@ -49,8 +49,12 @@ def found_in(question: Question, uploads: Sequence[Upload], chosen: Mapping[str,
 
 
 def texts_of(question: Question, found: Any) -> dict[str, str]:
-    """Return the answer's files, in which uploads have their own names, without the kernel's temporary folder."""
-    return {name: KEPT.sub("", text) for name, text in question.texts(found).items()}
+    """Return the answer's files, in English as the commands write them.
+
+    Uploads have their own names in them, without the kernel's temporary folder.
+    """
+    with language(ENGLISH):
+        return {name: KEPT.sub("", text) for name, text in question.texts(found).items()}
 
 
 def links_html(texts: Mapping[str, str]) -> str:
@@ -94,12 +98,16 @@ class OwnFiles:
         self.message.value = f'<p role="status">{_(WORKING)}</p>'
         chosen = {name: field.value for name, field in self.choices.items()}
         try:
-            found = found_in(self.question, uploads, chosen) if uploads else self.question.ask(self.example, **chosen)
+            found = found_in(self.question, uploads, chosen) if uploads else self._example(chosen)
         except (ImportRefused, ScenarioRefused, QuestionRefused) as refused:
             told = fields.message(KEPT.sub("", str(refused)))
             self.message.value = f'<div style="white-space: pre-line">{told}</div>'
             return
         self._show(found, ", ".join(shown(name) for name, _content in uploads) or self.name)
+
+    def _example(self, chosen: Mapping[str, Any]) -> Any:
+        with language(ENGLISH):
+            return self.question.ask(self.example, **chosen)
 
     def _show(self, found: Any, name: str) -> None:
         texts = texts_of(self.question, found)

@@ -127,11 +127,14 @@ def test_logs_are_answered_with_the_incident_page():
     assert "n1 ended without a shutdown" in Page(panel.page.page).said and "hawb-own-" not in panel.page.page
 
 
-def test_panel_keeps_its_language():
+def test_panel_keeps_its_language_and_the_report_is_in_english():
     with language("pt"):
-        panel = OwnFiles(UPGRADE)
-    upload(panel)
-    assert panel.button.description == "planejar o upgrade" and "Nenhum arquivo" in panel.message.value
+        panel = OwnFiles(INCIDENT)
+        upload(panel)
+        assert "Nenhum arquivo" in panel.message.value
+        upload(panel, *((file.name, file.read_bytes()) for file in LOGS.glob("*.log.gz")))
+    assert panel.button.description == "o que aconteceu?" and "A resposta para" in panel.message.value
+    assert "What to do" in panel.page.page and "O que fazer" not in panel.page.page
 
 
 def test_names_in_an_export_are_escaped():

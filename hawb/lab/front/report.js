@@ -1,4 +1,7 @@
-// A report's own page within a notebook, as high as its content. The page runs nothing and fetches nothing.
+// A report's own page within a notebook, as high as its content and as light or dark as the notebook. The page runs
+// nothing and fetches nothing.
+
+const DARK = /\(prefers-color-scheme:\s*dark\)/;
 
 function render({ model, el }) {
   el.classList.add("hawb-lesson", "hf");
@@ -9,6 +12,7 @@ function render({ model, el }) {
   };
   const resized = new ResizeObserver(fit);
   frame.addEventListener("load", () => {
+    dye(frame.contentDocument, getComputedStyle(el).colorScheme.includes("dark"));
     fit();
     if (frame.contentDocument?.body) resized.observe(frame.contentDocument.body); // parts of the page can be opened
   });
@@ -24,6 +28,17 @@ function render({ model, el }) {
     resized.disconnect();
     model.off("change:page", changed);
   };
+}
+
+/** Has a page follow the notebook's theme in place of the system's. */
+function dye(page, is_dark) {
+  if (!page) return;
+  page.documentElement.style.colorScheme = is_dark ? "dark" : "light";
+  for (const sheet of page.styleSheets) {
+    for (const { media } of sheet.cssRules) {
+      if (media && DARK.test(media.mediaText)) media.mediaText = media.mediaText.replace(DARK, is_dark ? "(min-width: 0)" : "(max-width: 0)");
+    }
+  }
 }
 
 export default { render };
