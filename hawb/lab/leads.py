@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import islice
+
+from msgspec.structs import asdict
 
 from hawb.engine.core import runs
 from hawb.lab.controller import Controller, Place
 from hawb.languages import N_, _
 from hawb.planning.alternatives import Alternative, Alternatives
 from hawb.planning.harm import Harm
+from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.dump import plain
 from hawb.scenario.unnoticed import unnoticed_s
 from hawb.views.formatting import commas, counted, seconds, shown
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.movements import first_new
-from hawb.views.story.summary import LOST, WELL, done, reasons, toned_headline
+from hawb.views.story.summary import LOST, WELL, chains, done, reasons, toned_headline
 from hawb.views.story.telling import Sentence, sentences
 from hawb.views.style import LOOKS
 
@@ -43,9 +48,25 @@ def leads(controller: Controller, drafts: Drafts) -> dict:
         "step": last_step(controller),
         "happened": {"told": [], "more": 0} if controller.is_at_rest else happened(outcome, controller.was, drafts),
         "why": reasons(outcome),
+        "chains": placed(chains_of(controller.now.origin.outcome), controller.now.origin.moments_us),
         "now": now(controller),
         "answers": [text for place, text in controller.messages.items() if text and place is not Place.SAVE],
     }
+
+
+def chains_of(outcome: dict) -> list[list[dict]]:
+    """Return the chains of causes of an outcome as plain values; chain number n belongs to paragraph n of "why"."""
+    return [[asdict(link) | {"glyph": _glyph(link.tone)} for link in links] for links in chains(outcome)]
+
+
+def placed(found: list[list[dict]], moments_us: Sequence[int]) -> list[list[dict]]:
+    """Return chains with the position of each link on the slider; None for what was before its first moment."""
+
+    def position(t: float) -> int | None:
+        place = bisect_right(moments_us, round(t * MICROSECONDS)) - 1
+        return None if place < 0 else place
+
+    return [[link | {"position": position(link["t"])} for link in links] for links in found]
 
 
 def last_step(controller: Controller) -> str:
@@ -72,8 +93,12 @@ def _weight(one: Sentence) -> tuple[int, int]:
 
 
 def _sentence(one: Sentence) -> dict:
-    look = MARKS.get(one.tone)
-    return {"t": seconds(one.t), "tone": one.tone, "glyph": "" if look is None else look.glyph, "text": one.text}
+    return {"t": seconds(one.t), "tone": one.tone, "glyph": _glyph(one.tone), "text": one.text}
+
+
+def _glyph(tone: str) -> str:
+    look = MARKS.get(tone)
+    return "" if look is None else look.glyph
 
 
 def now(controller: Controller) -> dict:

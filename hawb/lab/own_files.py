@@ -1,12 +1,13 @@
-"""Answer a question about the reader's own cluster in a notebook: upload files, read the answer, download its files.
+"""Answer a question about the reader's own cluster in a notebook: drop files, read the answer, download its files.
 
 Nothing is stored outside the page: uploads are read from a temporary folder, and the answer's files are in links.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -16,81 +17,100 @@ import ipywidgets as widgets
 from hawb.exports.untrusted import ImportRefused
 from hawb.lab import fields
 from hawb.lab.exports import text_link
-from hawb.lab.questions import Question
+from hawb.lab.files import Dropped, ReportPage
+from hawb.lab.questions import Question, QuestionRefused
 from hawb.lab.sources import Upload, keep
+from hawb.languages import ENGLISH, N_, _, language
 from hawb.scenario.refused import ScenarioRefused
-from hawb.views.formatting import html
+from hawb.views.formatting import shown
 
-ASK = (
-    "A definitions export, and if you have them /api/queues and /api/nodes of the same cluster. They are read here and"
-    " kept nowhere."
-)
-WORKING = "Reading, and playing what comes of it."
+WORKING = N_("Reading, and playing what comes of it.")
+PAGE = "report.html"
 MEDIA_TYPES = {
     ".json": "application/json", ".md": "text/markdown", ".html": "text/html", ".yaml": "application/yaml",
     ".txt": "text/plain",
 }  # fmt: skip
 
+PREFIX = "hawb-own-"
+KEPT = re.compile(rf"[^\s\"'<>=]*{PREFIX}[^/\s\"'<>]+/\d+/")
+"""The kernel's temporary folder in front of a file's name."""
 
-def found_in(question: Question, uploads: Sequence[Upload], chosen: dict[str, Any]) -> Any:
+
+def found_in(question: Question, uploads: Sequence[Upload], chosen: Mapping[str, Any]) -> Any:
     """Return the answer to a question about uploaded files.
 
     Raise ScenarioRefused, or ImportRefused, which names the file without the kernel's temporary folder.
     """
-    with tempfile.TemporaryDirectory(prefix="hawb-own-") as folder:
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, language(ENGLISH):
         try:
             return question.ask(keep(Path(folder), uploads), **chosen)
         except ImportRefused as refused:
             raise ImportRefused(Path(refused.file.name), refused.place, refused.given, refused.accepted) from None
 
 
-def shown(question: Question, found: Any) -> str:
-    """Return the answer as HTML, with a link for each of its files."""
-    texts = question.texts(found)
+def texts_of(question: Question, found: Any) -> dict[str, str]:
+    """Return the answer's files, in English as the commands write them.
+
+    Uploads have their own names in them, without the kernel's temporary folder.
+    """
+    with language(ENGLISH):
+        return {name: KEPT.sub("", text) for name, text in question.texts(found).items()}
+
+
+def links_html(texts: Mapping[str, str]) -> str:
+    """Return a link for each of the answer's files as HTML."""
     links = ", ".join(text_link(text, name, MEDIA_TYPES[Path(name).suffix]) for name, text in texts.items())
-    parts = [each._repr_html_() for each in question.show(found)]
-    return f"<p>To download: {links}</p>{missing_facts(found.notes)}{''.join(parts)}"
-
-
-def missing_facts(notes: Sequence[str]) -> str:
-    """Return HTML, foldable, that lists what the files do not say and what is assumed instead; "" without notes."""
-    said = "".join(f"<li>{html(note)}</li>" for note in notes)
-    return f"<details open><summary>What the files do not say</summary><ul>{said}</ul></details>" if notes else ""
+    told = _("To download: {links}", links=links)
+    return f"<p>{told}</p>"
 
 
 class OwnFiles:
     """The widgets for a question; `box` is what the notebook displays.
 
-    If `found` is given, the panel begins with that answer, labelled `name`.
+    If `found` is given, the panel begins with that answer, labelled `name`. `example` are the files of that answer, for
+    which the question is asked again when the reader chooses otherwise before any own file is there.
     """
 
-    def __init__(self, question: Question, found: Any = None, name: str = "") -> None:
-        self.question = question
-        self.files = fields.upload("files", ASK, several=True)
-        self.choices = {one: fields.dropdown(one, one, values) for one, values in question.choices.items()}
-        self.button = fields.button(question.verb, question.tells, self._ask)
-        self.about = widgets.HTML(f"<p>{ASK}</p>")
+    def __init__(self, question: Question, found: Any = None, name: str = "", example: Sequence[str | Path] = ()):
+        self.question, self.example, self.name = question, [*map(Path, example)], name
+        self.files = Dropped(_(question.files), self._ask)
+        self.choices = {
+            one: fields.dropdown(_(one), _(one), [(_(value) if isinstance(value, str) else str(value), value)
+                                                  for value in values])
+            for one, values in question.choices.items()
+        }  # fmt: skip
+        self.button = fields.button(_(question.verb), _(question.tells), self._ask)
         self.message = widgets.HTML()
-        self.answer = widgets.HTML()
-        row = fields.row(self.files, *self.choices.values(), self.button)
-        self.box = fields.column(self.about, row, self.message, self.answer, name="hawb-own")
+        self.links = widgets.HTML()
+        self.page = ReportPage(title=_("the answer"))
+        row = fields.row(*self.choices.values(), self.button)
+        self.box = fields.column(self.files, row, self.message, self.links, self.page, name="hawb-own")
+        for choice in self.choices.values():
+            fields.watch(choice, lambda _change: (self.files.value or self.example) and self._ask())
         if found is not None:
             self._show(found, name)
 
     def _ask(self) -> None:
-        uploads = fields.uploaded(self.files)
-        if not uploads:
-            self.message.value = fields.message("No file is chosen.")
+        uploads = self.files.value
+        if not uploads and not self.example:
+            self.message.value = fields.message(_("No file is chosen."))
             return
-        self.message.value = f'<p role="status">{WORKING}</p>'
+        self.message.value = f'<p role="status">{_(WORKING)}</p>'
         chosen = {name: field.value for name, field in self.choices.items()}
         try:
-            found = found_in(self.question, uploads, chosen)
-        except (ImportRefused, ScenarioRefused) as refused:
-            self.message.value = f'<div style="white-space: pre-line">{fields.message(str(refused))}</div>'
+            found = found_in(self.question, uploads, chosen) if uploads else self._example(chosen)
+        except (ImportRefused, ScenarioRefused, QuestionRefused) as refused:
+            told = fields.message(KEPT.sub("", str(refused)))
+            self.message.value = f'<div style="white-space: pre-line">{told}</div>'
             return
-        self._show(found, ", ".join(name for name, _ in uploads))
+        self._show(found, ", ".join(shown(name) for name, _content in uploads) or self.name)
+
+    def _example(self, chosen: Mapping[str, Any]) -> Any:
+        with language(ENGLISH):
+            return self.question.ask(self.example, **chosen)
 
     def _show(self, found: Any, name: str) -> None:
-        self.message.value = f'<p role="status">{escape(f"The answer for {name}:")}</p>'
-        self.answer.value = shown(self.question, found)
+        texts = texts_of(self.question, found)
+        told = _("The answer for {name}:", name=name)
+        self.message.value = f'<p role="status">{escape(told)}</p>'
+        self.links.value, self.page.page = links_html(texts), texts[PAGE]

@@ -1,7 +1,7 @@
 """Define the questions about the reader's own cluster in a notebook.
 
 A question reads the cluster's files and shows its answer. It refuses files with a reason (ImportRefused,
-ScenarioRefused). Its files to download are those that the command of the same name writes.
+ScenarioRefused, QuestionRefused). Its files to download are those that the command of the same name writes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,10 @@ from typing import Any
 from msgspec import Struct
 
 from hawb.exports.imported import import_files, imported_of
+from hawb.incident.exports import parted
+from hawb.incident.not_logs import refusal
+from hawb.incident.understanding import understand
+from hawb.languages import N_, _
 from hawb.planning import inventory
 from hawb.planning.beforehand import beforehand
 from hawb.planning.lint import Report, lint
@@ -20,43 +24,50 @@ from hawb.planning.safe_to_stop import Forecast, Outlook, outlook
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.load import read_scenario
 from hawb.study.replicas import TRIALS, WhatIf, what_if
-from hawb.views.planning import finding_tables, findings, forecast_page, migration, migration_files, upgrade_page
-from hawb.views.planning.forecast import Table as ForecastTable
+from hawb.views.formatting import listing
+from hawb.views.incident import incident_page
+from hawb.views.incident.incident_report import Account, account
+from hawb.views.planning import findings, forecast_page, migration_files, upgrade_page
 from hawb.views.planning.planned_upgrade import PlannedUpgrade, upgrade_of
 from hawb.views.rules.features import matrix
-from hawb.views.study import replica_costs, replica_page
+from hawb.views.study import replica_page
 
-Shown = Any
-"""An object with `_repr_html_`."""
+EXPORTS = N_("A definitions export, and if you have them /api/queues and /api/nodes of the same cluster.")
+LOGS = N_("The logs of all nodes, and if you have them a definitions export and a listing of queues.")
+
+
+class QuestionRefused(ValueError):  # noqa: N818 - it reads as what happened
+    """Files that a question cannot be asked about; the text says why."""
 
 
 class Question(Struct, frozen=True):
     """A question: the label of its button, a description, and functions that answer it.
 
-    `ask` reads the files and returns an answer with `notes` on what the files do not say, `show` returns what the
-    notebook displays of it, and `texts` the files to download. `choices` are further parameters of `ask` by name: the
-    accepted values, the default first.
+    `ask` reads the files and returns an answer, and `texts` returns its files to download; `report.html` is the page
+    that the notebook shows. `choices` are further parameters of `ask` by name: the accepted values, the default first.
+    `files` says which files to give.
     """
 
     verb: str
     tells: str
     ask: Callable[..., Any]
-    show: Callable[[Any], Sequence[Shown]]
     texts: Callable[[Any], Mapping[str, str]]
     choices: Mapping[str, tuple[Any, ...]] = {}
+    files: str = EXPORTS
 
 
 class Linted(Struct, frozen=True):
-    """The linter's report, and notes on what the files do not say."""
+    """The linter's report, notes on what the files do not say, and the names of the files."""
 
     report: Report
     notes: Sequence[str]
+    files: Sequence[str]
 
 
 def linted(files: Sequence[Path]) -> Linted:
     """Return the linter's report on a definitions export and listings. Raise ImportRefused."""
     read = inventory.of_files(files)
-    return Linted(lint(read), read.notes)
+    return Linted(lint(read), read.notes, [Path(file).name for file in files])
 
 
 class Safety(Struct, frozen=True):
@@ -81,10 +92,6 @@ def safety_of(files: Sequence[str | Path]) -> Safety:
     return Safety(scenario.scenario, found, imported.notes, [*map(str, files)])
 
 
-def _safety_shown(found: Safety) -> list[Shown]:
-    return [forecast_page.by_queue(found.forecasts), ForecastTable(found.found)]
-
-
 def _safety_texts(found: Safety) -> dict[str, str]:
     return {"report.html": forecast_page.page(found.title, found.found, found.notes, found.files)}
 
@@ -99,31 +106,39 @@ def _replicas(files: Sequence[Path], failures: int = 1) -> WhatIf:
     return what_if(inventory.of_files(files), matrix(), failures, TRIALS, before=before)
 
 
-def _replicas_shown(found: WhatIf) -> Sequence[Shown]:
-    costs, columns, advice = replica_costs.tables(found)
-    return advice, costs, columns
+def _incident(files: Sequence[Path]) -> Account:
+    logs, exports = parted([*map(Path, files)])
+    found = understand(logs, exports) if logs else None
+    if found is None or (reason := refusal(found.reading)):
+        raise QuestionRefused(reason if found else _("No log is among the files."))
+    return account(found)
 
 
-ONE_BY_ONE, AT_ONCE = "one after the other", "all at once"
+ONE_BY_ONE, AT_ONCE = N_("one after the other"), N_("all at once")
 
 MOVE = Question(
-    "plan the move", "what becomes of each queue, and which upgrades lead there", migration_files.planned,
-    lambda plan: [*migration.tables(plan), *migration.road_tables(plan)], migration_files.texts,
-    {"to": tuple(reversed(PROFILES))},
+    N_("plan the move"), N_("what becomes of each queue, and which upgrades lead there"), migration_files.planned,
+    migration_files.texts, {N_("to"): tuple(reversed(PROFILES))},
 )  # fmt: skip
 LINT = Question(
-    "lint", "what is found in policies, queues and nodes", linted, lambda found: finding_tables.tables(found.report),
-    lambda found: {"report.txt": findings.report(found.report)},
+    N_("lint"), N_("what is found in policies, queues and nodes"), linted,
+    lambda found: {"report.html": findings.page(listing(found.files), found.report, found.notes),
+                   "report.txt": findings.report(found.report)},
 )  # fmt: skip
 SAFE = Question(
-    "is it safe to stop?", "what a controlled stop and a kill of each node would do to each queue", safety_of,
-    _safety_shown, _safety_texts,
+    N_("is it safe to stop?"), N_("what a controlled stop and a kill of each node would do to each queue"), safety_of,
+    _safety_texts,
 )  # fmt: skip
 UPGRADE = Question(
-    "plan the upgrade", "in which order nodes go, and what is waited for", _upgrade, PlannedUpgrade.tables,
-    upgrade_page.texts, {"nodes": (ONE_BY_ONE, AT_ONCE)},
+    N_("plan the upgrade"), N_("in which order nodes go, and what is waited for"), _upgrade, upgrade_page.texts,
+    {N_("nodes"): (ONE_BY_ONE, AT_ONCE)},
 )  # fmt: skip
 REPLICAS = Question(
-    "how many replicas?", "what one to seven replicas cost and bring; it takes seconds, or minutes the first time",
-    _replicas, _replicas_shown, lambda found: {"report.html": replica_page.page(found)}, {"failures": (1, 2, 3, 0)},
+    N_("how many replicas?"),
+    N_("what one to seven replicas cost and bring; it takes seconds, or minutes the first time"),
+    _replicas, lambda found: {"report.html": replica_page.page(found)}, {N_("failures"): (1, 2, 3, 0)},
+)  # fmt: skip
+INCIDENT = Question(
+    N_("what happened?"), N_("what happened, what was lost, and what would have kept it"), _incident,
+    lambda found: {"report.html": incident_page.page(found)}, files=LOGS,
 )  # fmt: skip

@@ -20,7 +20,9 @@ from hawb.lab.sources import choices
 from hawb.views import style
 
 FRONT = Path(__file__).parent / "front"
-MODULES = ("elements", "picture", "network", "flights", "player", "menu", "columns", "log", "picker", "bars", "stage")
+MODULES = (
+    "elements", "chain", "picture", "network", "flights", "player", "menu", "columns", "log", "picker", "bars", "stage",
+)  # fmt: skip
 """The modules of the front end; each may use those before it."""
 
 LIGHT, DARK = style.properties(style.LIGHT), style.properties(style.DARK)

@@ -13,6 +13,7 @@ import traitlets
 
 from hawb import languages
 from hawb.cluster import Cluster
+from hawb.lab.leads import chains_of
 from hawb.lab.stage import LOOK, front_end
 from hawb.languages import _
 from hawb.lessons.answers import AnswersRefused
@@ -22,7 +23,7 @@ from hawb.views.cluster.scene import beyond, scene
 from hawb.views.story.movements import movements
 
 OWN = Path(__file__).parent / "front"
-DRAWN = ("elements", "picture", "network", "flights", "player")
+DRAWN = ("elements", "chain", "picture", "network", "flights", "player")
 """The modules of the stage that draw a cluster and play a step."""
 
 LESSON = LOOK + (OWN / "lesson.css").read_text(encoding="utf-8")
@@ -46,7 +47,8 @@ class Question(LessonWidget):
 
     `guess` is the reader's guess, or None; `over` is True once the result was shown, with or without a guess; `later`
     is True if the run is still to come. `reply` is the reply to a guess, or why it is invalid. `picture` has the scene
-    `before` the run and, once it is over, the scene `after` it and the `movements` between them. All traits can be
+    `before` the run and, once it is over, the scene `after` it, the `movements` between them and the `chain` of causes.
+    All traits can be
     observed and linked.
     """
 
@@ -94,9 +96,10 @@ class Question(LessonWidget):
 
 
 def played(before: Cluster | None, after: Cluster | None) -> dict:
-    """Return the scenes of two moments and the movements between them.
+    """Return the scenes of two moments, the movements between them, and the `chain` of causes of what happened.
 
-    There are no movements unless the second moment continues the story of the first. A missing cluster's scene is None.
+    There are no movements and no chain unless the second moment continues the story of the first. A missing cluster's
+    scene is None.
     """
     was, now = before and before.outcome, after and after.outcome
     goes_on = was is not None and now is not None and now["events"][: len(was["events"])] == was["events"]
@@ -104,6 +107,7 @@ def played(before: Cluster | None, after: Cluster | None) -> dict:
         "before": before and scene_of(before),
         "after": after and scene_of(after, was if goes_on else None),
         "movements": movements(now, was, _cuts(before, after)) if goes_on else [],
+        "chain": next(iter(chains_of(now)), []) if goes_on else [],
     }
 
 

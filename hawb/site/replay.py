@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hawb.lab.controller import Controller
 from hawb.lab.history import Point
-from hawb.lab.leads import LATEST, asked_at_once, happened, kept, worst
+from hawb.lab.leads import LATEST, asked_at_once, chains_of, happened, kept, worst
 from hawb.planning.alternatives import what_would_have_kept
 from hawb.scenario.dump import plain
 from hawb.scenario.run import Run
@@ -69,8 +69,14 @@ def stop(point: Point, drafts: Drafts) -> dict:
         "verdict": toned_headline(outcome),
         "happened": happened(outcome, was, drafts, LATEST) if was else {"told": [], "more": 0},
         "why": reasons(outcome),
+        "chains": by_stop(chains_of(outcome)),
         "mark": mark([] if was and events == was["events"] else events[first_new(outcome, was) :]),
     }
+
+
+def by_stop(found: list[list[dict]]) -> list[list[dict]]:
+    """Return chains with the number of the stop after each link's step as its position."""
+    return [[link | {"position": 0 if link["step"] is None else link["step"] + 1} for link in links] for links in found]
 
 
 def mark(events: list[dict]) -> str:

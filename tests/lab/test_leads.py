@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hawb.lab.controller import Controller
 from hawb.lab.leads import AT_ONCE, MOST_SENTENCES, asked_at_once, happened, leads, price, worst
 from hawb.views.story.drafts import Drafts
 
@@ -37,6 +38,18 @@ def test_worst_loss_is_analysed_for_short_stories_only(controller):
     for number in range(AT_ONCE[0]):
         controller.act("declare", {"queue": f"more{number}", "node": "b"})
     assert not asked_at_once(controller)
+
+
+def test_links_have_slider_positions_and_stay_while_looking_back():
+    controller = Controller()
+    controller.act("kill", "a")
+    (links,) = leads(controller, Drafts())["chains"]
+    assert [(one["text"], one["position"]) for one in links[-3:]] == [
+        ("c was stopped", None), ("a was killed", 0), ("b took over, 100 messages short", 1),
+    ]  # fmt: skip
+    controller.look_at(0)
+    told = leads(controller, Drafts())
+    assert (told["chains"], told["verdict"]["tone"]) == ([links], "harmed")
 
 
 def test_each_change_has_a_price(controller):

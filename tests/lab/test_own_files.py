@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,12 @@ from html_pages import FETCHING, Page
 from samples import sample
 
 from hawb.lab import questions
-from hawb.lab.own_files import OwnFiles, found_in, shown
-from hawb.lab.questions import MOVE, REPLICAS, SAFE, UPGRADE, Question
+from hawb.lab.own_files import OwnFiles, found_in, links_html, texts_of
+from hawb.lab.questions import INCIDENT, MOVE, REPLICAS, SAFE, UPGRADE, Question
+from hawb.languages import language
 
 REAL = Path(__file__).parents[2] / "data" / "real"
+LOGS = REAL.parent / "logs" / "3.10" / "unsynchronised-mirror-promoted"
 NAMES = ("definitions.json", "api-queues.json", "api-nodes.json")
 FILES = [(name, (REAL / name).read_bytes()) for name in NAMES]
 ASKED = {"move": MOVE, "safe": SAFE, "upgrade": UPGRADE, "replicas": REPLICAS}
@@ -38,12 +39,8 @@ def answered(question: Question) -> object:
 
 
 def upload(panel: OwnFiles, *files: tuple[str, bytes]) -> None:
-    """Choose files and press the button."""
-    panel.files.value = tuple(
-        {"name": name, "type": "", "size": len(content), "content": content, "last_modified": datetime.now(UTC)}
-        for name, content in files
-    )
-    panel.button.click()
+    """Drop files on the panel."""
+    panel.files.receive([name for name, _content in files], [memoryview(content) for _name, content in files])
 
 
 def downloads(answer: str) -> dict[str, str]:
@@ -57,23 +54,23 @@ def test_upload_changes_the_answer_and_an_invalid_one_is_explained(question: Que
     first = answered(question)
     panel = OwnFiles(question, first, "data/real")
     assert "The answer for data/real:" in panel.message.value
-    began = panel.answer.value
-    assert began == shown(question, first)
+    began = panel.page.page
+    assert began == texts_of(question, first)["report.html"]
     panel.button.click()
-    assert "No file is chosen." in panel.message.value and panel.answer.value == began
+    assert "No file is chosen." in panel.message.value and panel.page.page == began
     upload(panel, ("x<b>.json", b"[1"))
     assert "x_b_.json" in panel.message.value and "accepted" in panel.message.value
-    assert "hawb-own-" not in panel.message.value and panel.answer.value == began
+    assert "hawb-own-" not in panel.message.value and panel.page.page == began
     upload(panel, FILES[0])
     assert "The answer for definitions.json:" in panel.message.value
-    assert panel.answer.value != began
+    assert panel.page.page != began
     if question in (SAFE, UPGRADE):  # where replicas stand is assumed then
-        assert "no listing has the nodes" in panel.answer.value
+        assert "no listing has the nodes" in panel.page.page
 
 
 @some
 def test_downloads_are_self_contained(question: Question):
-    written = downloads(shown(question, answered(question)))
+    written = downloads(links_html(texts_of(question, answered(question))))
     page = Page(written["report.html"])
     assert "qq.pair" in page.said
     for tag, attributes in page.elements:
@@ -86,7 +83,7 @@ def test_downloads_are_self_contained(question: Question):
 
 @pytest.mark.full
 def test_each_question_offers_the_files_of_its_command():
-    written = {name: [*downloads(shown(one, answered(one)))] for name, one in ASKED.items()}
+    written = {name: [*downloads(links_html(texts_of(one, answered(one))))] for name, one in ASKED.items()}
     assert written == {
         "move": ["definitions.json", "definitions-in-place.json", "definitions-beside.json", "runbook.md",
                  "report.html"],
@@ -100,12 +97,44 @@ def test_choices_beside_the_files_change_the_answer():
     panel = OwnFiles(UPGRADE)
     panel.choices["nodes"].value = questions.AT_ONCE
     upload(panel, *FILES)
-    assert "Can all nodes stop and start again?" in downloads(panel.answer.value)["report.html"]
+    assert "Can all nodes stop and start again?" in downloads(panel.links.value)["report.html"]
     panel = OwnFiles(REPLICAS)
     panel.choices["failures"].value = 2
     upload(panel, *FILES)
-    assert "Recommended for 2 failures" in panel.answer.value
+    assert "Recommended for 2 failures" in panel.page.page
     assert OwnFiles(MOVE).choices["to"].value == "4.3"
+
+
+def test_another_choice_is_answered_at_once():
+    panel = OwnFiles(MOVE, answered(MOVE), "data/real", [REAL / name for name in NAMES])
+    began = panel.page.page
+    panel.choices["to"].value = "4.0"
+    assert "The answer for data/real:" in panel.message.value and panel.page.page != began
+    upload(panel, *FILES)
+    assert "The answer for definitions.json, api-queues.json, api-nodes.json:" in panel.message.value
+    other = panel.page.page
+    panel.choices["to"].value = "4.3"
+    assert panel.page.page != other and "hawb-own-" not in panel.page.page + other
+
+
+def test_logs_are_answered_with_the_incident_page():
+    panel = OwnFiles(INCIDENT)
+    upload(panel, ("notes.txt", b"nothing that a node has logged"))
+    assert "alert" in panel.message.value and panel.page.page == "" and "hawb-own-" not in panel.message.value
+    logs = sorted(LOGS.glob("*.log.gz"))
+    upload(panel, *((file.name, file.read_bytes()) for file in logs))
+    assert "The answer for a.log.gz, b.log.gz, c.log.gz:" in panel.message.value
+    assert "n1 ended without a shutdown" in Page(panel.page.page).said and "hawb-own-" not in panel.page.page
+
+
+def test_panel_keeps_its_language_and_the_report_is_in_english():
+    with language("pt"):
+        panel = OwnFiles(INCIDENT)
+        upload(panel)
+        assert "Nenhum arquivo" in panel.message.value
+        upload(panel, *((file.name, file.read_bytes()) for file in LOGS.glob("*.log.gz")))
+    assert panel.button.description == "o que aconteceu?" and "A resposta para" in panel.message.value
+    assert "What to do" in panel.page.page and "O que fazer" not in panel.page.page
 
 
 def test_names_in_an_export_are_escaped():
@@ -115,7 +144,7 @@ def test_names_in_an_export_are_escaped():
         panel = OwnFiles(question)
         upload(panel, (nasty, json.dumps(export).encode()))
         assert "The answer for" in panel.message.value
-        for text in (panel.message.value, panel.answer.value, downloads(panel.answer.value)["report.html"]):
+        for text in (panel.message.value, panel.page.page, downloads(panel.links.value)["report.html"]):
             assert "<script" not in text and "&lt;script&gt;" in text, question
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,6 @@ from hawb.views.planning.finding_tables import advice_table, found_table, in_for
 
 REAL = Path(__file__).parents[2] / "data" / "real"
 FILES = [REAL / f"{name}.json" for name in ("definitions", "api-queues", "api-nodes")]
-
-
-def upload(name: str, content: bytes) -> dict:
-    when = datetime(2026, 1, 1, tzinfo=UTC)
-    return {"name": name, "content": content, "type": "", "size": len(content), "last_modified": when}
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +33,12 @@ def test_uploaded_files_are_linted(found: Report):
     panel = OwnFiles(LINT)
     panel.button.click()
     assert "No file is chosen" in panel.message.value
-    panel.files.value = tuple(upload(file.name, file.read_bytes()) for file in FILES)
-    panel.button.click()
-    assert panel.answer.value.count("<table") == 3
-    assert all(finding.code in panel.answer.value for finding in found.findings)
+    panel.files.receive([file.name for file in FILES], [file.read_bytes() for file in FILES])
+    assert all(finding.code in panel.page.page for finding in found.findings)
 
 
 def test_invalid_file_is_refused_and_its_name_escaped():
     panel = OwnFiles(LINT)
-    panel.files.value = (upload("<b>.json", b"{"),)
-    panel.button.click()
-    assert "alert" in panel.message.value and not panel.answer.value
+    panel.files.receive(["<b>.json"], [b"{"])
+    assert "alert" in panel.message.value and not panel.page.page
     assert "<b>" not in panel.message.value and "/tmp" not in panel.message.value

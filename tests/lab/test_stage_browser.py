@@ -76,12 +76,38 @@ def test_reduced_motion_shows_the_result_at_once():
         assert page.locator(".hs-cell.hs-changed").count() > 0
 
 
+def go_through_the_causes(page) -> None:
+    """Point at links of the chain of causes, go to the moment of one and back, all by keyboard."""
+    chips = page.locator(".hs-chip")
+    assert chips.count() == 7
+    chips.nth(2).focus()
+    assert lit(page) == ["cell ha.orders b"] and "b joined ha.orders as an empty mirror" in caption(page)
+    page.keyboard.press("Enter")  # before the lab was at rest: the slider has no such moment
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert lit(page) == ["node a"] and page.locator(".hs-pointed").is_visible()
+    page.keyboard.press("Enter")
+    page.locator(".hs-chip[aria-current]", has_text="a was killed").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "✕a was killed"
+    assert lit(page) == ["node a"] and chips.count() == 7 and "no node has noticed yet" in verdict(page)
+    page.get_by_role("button", name="undo").press("Enter")
+    page.locator(".hs-verdict.hs-lost").wait_for()
+    assert lit(page) == []
+
+
+def lit(page) -> list[str]:
+    """Return the places of the picture that are lit up."""
+    return page.locator(".hs-lit").evaluate_all("found => found.map(one => one.dataset.place)")
+
+
 def test_tour_leads_from_a_loss_to_the_change_that_prevents_it():
     with stage_page(calm=True) as page:
         guide = page.locator(".hs-guide")
         assert "1 of 4" in guide.inner_text()
         guide.get_by_role("button", name="Kill a").click()
         guide.get_by_text("2 of 4").wait_for()
+        go_through_the_causes(page)
         page.locator(".hs-play").click()
         assert "3 of 4" in guide.inner_text()
         page.lab.stage.receive({"do": "ask"})

@@ -126,6 +126,11 @@ def test_story_can_be_stepped_by_keyboard(site, in_browser):
     page.keyboard.press("End")
     assert "kill a" in now.inner_text() and page.locator(".hs-ticks .hs-lost").count() == 1
     assert not page.get_by_text("What do you think happens?").is_visible()
+    page.locator(".hs-chip", has_text="a was killed").focus()
+    assert page.locator(".hs-lit").get_attribute("data-place") == "node a"
+    page.locator(".hs-chip", has_text="published").press("Enter")
+    page.locator(".ws-steps [aria-current=step]", has_text="publish 100").wait_for()
+    assert page.locator(".hs-chip[aria-current]").inner_text() == "100 messages published"
     page.close()
 
 

@@ -39,6 +39,14 @@ def test_loss_is_shown_with_the_change_that_prevents_it():
     assert replay(FOLDER / "synchronised-mirror-promoted.yaml")["kept"] == []
 
 
+def test_links_lead_to_the_stop_after_their_step():
+    played = replay(FOLDER / "unsynchronised-mirror-promoted.yaml")
+    (links,) = played["stops"][-1]["chains"]
+    led_to = [played["done"][link["position"] - 1] for link in links]
+    assert dict(zip([link["text"] for link in links], led_to, strict=True))["a was killed"] == "kill a"
+    assert all(not stop["chains"] or stop["chains"][0] != links for stop in played["stops"][:-2])
+
+
 def test_quorum_queue_has_its_log():
     stops = replay(FOLDER / "quorum-leader-killed.yaml")["stops"]
     assert any(log for log in stops[-1]["logs"].values())

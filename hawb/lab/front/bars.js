@@ -30,6 +30,7 @@ class TimeBar {
     this.moment = make("input", { type: "range", min: 0, "aria-label": word("moment"), title: word("any moment of the story") });
     this.moment.addEventListener("change", () => on.look(Number(this.moment.value)));
     this.ticks = make("div", { class: "hs-ticks", "aria-hidden": "true" });
+    this.pointed = make("b", { class: "hs-pointed", hidden: true, text: "▾" });
     this.where = make("span", { class: "hs-where" });
     this.box = make("div", { class: "hs-time" }, this.back, this.play, this.next, this.where,
       make("div", { class: "hs-moments" }, this.ticks, this.moment));
@@ -45,8 +46,15 @@ class TimeBar {
     this.where.textContent = word("step {played} of {steps} · {time} s", { played: bar.played, steps: bar.steps, time: bar.time });
     const last = Math.max(1, bar.moments - 1);
     const signs = { fault: "✕", cut: "≠", promoted: "▲", lost: "▼" };
-    this.ticks.replaceChildren(...bar.marks.map(([at, look]) => make("i", { class: `hs-${look}`, style: `left:${(100 * at) / last}%`, text: signs[look] })));
+    this.last = last;
+    this.ticks.replaceChildren(...bar.marks.map(([at, look]) => make("i", { class: `hs-${look}`, style: `left:${(100 * at) / last}%`, text: signs[look] })), this.pointed);
     this.state(bar, player);
+  }
+
+  /** Marks a moment; none for null. */
+  point(position) {
+    this.pointed.hidden = position === null;
+    this.pointed.style.left = `${(100 * (position ?? 0)) / this.last}%`;
   }
 
   /** What the button in the middle does now. */

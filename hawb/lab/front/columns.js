@@ -8,8 +8,9 @@ const hints = () => [
 const SIGNS = { lost: "▼", harmed: "◌", well: "✓" };
 
 class Columns {
-  constructor(ask) {
-    this.ask = ask;
+  /** `on_chain` has what happens when a link of a chain of causes is pointed at, and when it is chosen. */
+  constructor(ask, on_chain) {
+    Object.assign(this, { ask, on_chain });
     this.verdict = make("div", { class: "hs-verdict", role: "status" });
     this.parts = Object.fromEntries(
       [["can", word("What you can do")], ["happened", word("What just happened")], ["why", word("Why")], ["now", word("What now")]].map(([name, title]) => [
@@ -19,14 +20,15 @@ class Columns {
       make("section", { class: `hs-column hs-${name}`, "aria-label": title }, make("h2", { text: title }), body)));
   }
 
-  draw(leads, guide) {
+  /** `at` is the position on the slider of moments. */
+  draw(leads, guide, at = null) {
     const { tone, text } = leads.verdict;
     this.verdict.className = `hs-verdict hs-${tone}`;
     refill(this.verdict, make("i", { "aria-hidden": "true", text: SIGNS[tone] }), make("span", { text }));
     this.box.className = `hs-columns hs-${tone}`;
     refill(this.parts.can.body, ...this.can(leads, guide));
     refill(this.parts.happened.body, ...this.happened(leads));
-    refill(this.parts.why.body, ...this.why(leads));
+    keep_chip(this.parts.why.body, () => refill(this.parts.why.body, ...this.why(leads, at)));
     refill(this.parts.now.body, ...this.now(leads.now, tone));
     this.fit(leads.happened);
     reachable(...Object.values(this.parts).map(({ body }) => body));
@@ -73,8 +75,12 @@ class Columns {
     }
   }
 
-  why({ why, verdict }) {
-    if (why.length) return why.map((text) => make("p", { text }));
+  /** The chain of causes above each paragraph that has one. */
+  why({ why, chains, verdict }, at) {
+    const chained = chains.map((links, number) => (links.length ? chain(links, this.on_chain, at, number) : null));
+    const all = Array.from({ length: Math.max(why.length, chained.length) }, (_, number) =>
+      [chained[number], why[number] ? make("p", { text: why[number] }) : null]).flat().filter(Boolean);
+    if (all.length) return all;
     return [make("p", { class: "hs-none", text: verdict.tone === "well" ? word("Nothing here needs an explanation.") : word("Step back to see how it happened.") })];
   }
 

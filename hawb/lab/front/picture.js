@@ -57,7 +57,16 @@ class Picture {
     });
     scene.rows.forEach((row, at) => this.row(row, at + 2, scene, columns, bar));
     this.kept.end();
+    this.light(this.lit);
     this.measure();
+  }
+
+  /** Lights up what a link of a chain of causes is about; nothing for null. */
+  light(link = null) {
+    this.lit = link;
+    const marked = [...this.grid.querySelectorAll("[data-place]")];
+    const places = new Set(marked.map((element) => element.dataset.place));
+    for (const element of marked) element.classList.toggle("hs-lit", Boolean(link) && is_about(link, element.dataset.place, places));
   }
 
   /** Marks the node that a person is invited to act on; none without a name. */

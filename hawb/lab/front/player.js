@@ -62,11 +62,16 @@ class Player {
   nudge(direction) {
     const next = Math.max(0, Math.min(this.phases.length, Math.floor(this.position) + direction));
     if (!this.phases.length || !this.before || next === this.position) return false;
+    this.look_at(next);
+    return true;
+  }
+
+  /** Stands still in the middle of a phase. */
+  look_at(phase) {
     this.stop();
-    this.position = next;
+    this.position = phase;
     this.show();
     this.draw(0.5);
-    return true;
   }
 
   tick(now) {

@@ -70,7 +70,14 @@ function stage(model, el, guide) {
     log.draw(log_now());
     time.draw(view.bar, player);
   }, (direction) => ended(direction));
-  const columns = new Columns(ask);
+  const columns = new Columns(ask, {
+    point: (link) => {
+      picture.light(link);
+      time.point(link?.position ?? null);
+      if (!player.is_moving) subtitle.textContent = link?.told ?? player.caption();
+    },
+    go: (link) => link.position !== null && ask({ do: "look", position: link.position }),
+  });
   const log = new LogView(() => send({ do: "choose", queue: "" }));
   const top = new TopBar(model.get("choices"), ask, (anchor) =>
     menu.open(anchor, word("more"), [{ group: word("language"), entries: languages() }, ...offered("more", view.offers.more),
@@ -104,7 +111,7 @@ function stage(model, el, guide) {
       guide.end();
       redraw_columns();
     });
-    columns.draw(view.leads, card);
+    columns.draw(view.leads, card, view.bar.position);
     el.classList.toggle("hs-rest", Boolean(card.is_at_rest));
     picture.invite(card.node);
   };

@@ -22,12 +22,13 @@ function render({ model, el }) {
   const player = new Player(picture, (text) => { caption.textContent = text; }, () => {});
   const again = make("button", { type: "button", class: "hs-quiet", text: word("play it again"), onclick: () => player.play() });
   const screen = make("div", { class: "hs-screen" }, picture.box, caption);
+  const causes = make("div", {});
   const asked = make("p", { class: "hq-question" }, make("b", { text: word("Predict:") }), ` ${model.get("question")}`);
   const told = make("p", { class: "hq-told", role: "status" });
   const given = choices.length ? choice_of(choices, guess) : number(guess, model.get("question"));
   const skip = make("button", { type: "button", class: "hs-quiet", text: word("I do not know: show it"), onclick: give_up });
   const answers = make("div", { class: "hq-answers", role: "group", "aria-label": model.get("question") }, ...given, skip);
-  el.replaceChildren(asked, screen, answers, told, again);
+  el.replaceChildren(asked, screen, answers, told, causes, again);
   keep_keys(el);
   picture.box.addEventListener("click", ({ target }) => {
     const place = target.closest(".hs-cell")?.dataset.place ?? "";
@@ -58,6 +59,7 @@ function render({ model, el }) {
         button.classList.toggle("hs-invited", !now && choices.includes(button.title));
       }
     }
+    causes.replaceChildren(...[(now && played_chain(player, movements, model.get("picture").chain, caption)) || ""]);
     if (over === false && now) open_explanation(el);
     over = now;
   }

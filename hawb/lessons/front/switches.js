@@ -13,7 +13,8 @@ class Shown {
     this.title = make("h2", {});
     this.costs = make("ul", { class: "hw-costs" });
     this.screen = make("div", { class: "hs-screen" }, this.picture.box, this.caption);
-    this.box = make("section", { class: "hw-story" }, this.title, this.costs, this.screen);
+    this.causes = make("div", {});
+    this.box = make("section", { class: "hw-story" }, this.title, this.costs, this.screen, this.causes);
   }
 
   draw(title, story, plays) {
@@ -23,6 +24,7 @@ class Shown {
       make("li", {}, make("i", { "aria-hidden": "true", text: TONES[story.tone] }), ` ${text}`)));
     this.screen.style.setProperty("--rows", story.after.rows.length);
     this.player.take({ before: story.before, after: story.after, movements: story.movements, bar: NOTHING });
+    this.causes.replaceChildren(played_chain(this.player, story.movements, story.chain, this.caption) ?? "");
     if (plays) this.player.play();
     else this.player.show();
   }

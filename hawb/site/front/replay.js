@@ -6,8 +6,8 @@ const FAULT_SIGNS = { lost: "▼", fault: "✕", cut: "≠", promoted: "▲" };
 
 /** The columns of a story: there is nothing to be done, and what would have kept something is told. */
 class Told extends Columns {
-  constructor() {
-    super(() => {});
+  constructor(on_chain) {
+    super(() => {}, on_chain);
     const section = this.box.querySelector(".hs-now");
     section.setAttribute("aria-label", section.querySelector("h2").textContent = "What would have kept them");
   }
@@ -91,7 +91,14 @@ class Replay {
     this.time = new TimeBar({
       back: () => this.step(-1), next: () => this.step(1), play: () => this.play(), look: (at) => this.go(at),
     });
-    this.columns = new Told();
+    this.columns = new Told({
+      point: (link) => {
+        this.picture.light(link);
+        this.time.point(link?.position ?? null);
+        if (!this.player.is_moving) this.tell(link?.told ?? this.player.caption());
+      },
+      go: (link) => this.go(link.position),
+    });
     this.log = new LogView(() => this.choose({ queue: "" }));
     this.steps = new Steps(story, (at) => this.go(at));
     this.question = new Question(story, () => !this.player.is_moving && !this.player.goes_on && this.play());
@@ -127,8 +134,9 @@ class Replay {
   say() {
     const { story, stop } = this;
     const kept = this.at === this.last ? story.kept : [];
+    const { chains } = this.seen === this.last ? story.stops[this.last] : stop; // before, they would give the end away
     const step = this.at ? story.done[this.at - 1] : "the cluster as it is at the beginning";
-    this.columns.draw({ verdict: stop.verdict, step, happened: stop.happened, why: stop.why, now: { kept }, answers: [] }, {});
+    this.columns.draw({ verdict: stop.verdict, step, happened: stop.happened, why: stop.why, chains, now: { kept }, answers: [] }, {}, this.at);
     this.columns.box.classList.toggle("ws-with-kept", kept.length > 0);
     this.steps.draw(this.at, this.seen);
     this.show_log();

@@ -20,8 +20,3 @@ def found_table(found: Report) -> Table:
 def advice_table(found: Report) -> Table:
     """Return why each kind of finding matters, what to do, and the source."""
     return Table("Why, and what to do", ADVISED, advice_rows(finding.code for finding in found.findings))
-
-
-def tables(found: Report) -> list[Table]:
-    """Return the three tables of a report."""
-    return [in_force_table(found), found_table(found), advice_table(found)]

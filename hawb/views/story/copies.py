@@ -16,12 +16,13 @@ from hawb.views.story.chronicle import Chronicle
 class End(Struct, frozen=True):
     """The end of a copy: its time in seconds, and a phrase such as "was killed".
 
-    `on_disk` is True if the copy may still be on the node's disk.
+    `on_disk` is True if the copy may still be on the node's disk; `place` is that of the event that ended it.
     """
 
     t: float
     how: str
     on_disk: bool
+    place: int
 
 
 ENDS: dict[tuple[str, str | None], str] = {
@@ -65,14 +66,15 @@ def copies(chronicle: Chronicle, queue: str, first: int, last: int) -> dict[str,
     time.
     """
     found: dict[str, End | None] = dict.fromkeys(chronicle.events[first]["detail"]["replicas"])
-    for event in chronicle.events_of(MOVES, queue, first + 1, last + 1):
+    for place in chronicle.places(MOVES, queue, first + 1, last + 1):
+        event = chronicle.events[place]
         if event["event"] in ("sync_finished", "queue_recovered"):
             found |= dict.fromkeys(event["detail"].get("mirrors", [event["node"]]))
         ended = event["detail"]["mirrors"] if event["event"] == "sync_started" else [event["node"]]
         how = N_("was emptied to be synchronised") if event["event"] == "sync_started" else _how(event)
         for node in ended:
             if how is not None and node in found and found[node] is None:
-                found[node] = End(event["t"], how, event["event"] in NODE_ENDS)
+                found[node] = End(event["t"], how, event["event"] in NODE_ENDS, place)
     return found
 
 

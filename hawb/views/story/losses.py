@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from hawb.engine.core import runs
 from hawb.engine.core.trace import CAUSES
 from hawb.languages import N_, _, ngettext
@@ -39,19 +41,30 @@ DEFAULTS = {"ha-sync-mode": "manual", "ha-promote-on-shutdown": "when-synced", "
 """The defaults of policy keys that a policy leaves out."""
 
 
-def paragraphs(chronicle: Chronicle, loss: dict) -> list[tuple[list[list[int]], str]]:
-    """Return the parts of a loss: message numbers, and a paragraph that says why they were lost."""
+class Part(Struct, frozen=True):
+    """A part of a loss: its message numbers, and a paragraph that says why they were lost.
+
+    `first` is the place of the first event that published any of them; None if some were there from the start.
+    """
+
+    ids: list[list[int]]
+    text: str
+    first: int | None
+
+
+def parts(chronicle: Chronicle, loss: dict) -> list[Part]:
+    """Return the parts of a loss."""
     explain = EXPLANATIONS.get(loss["cause"], _by_chain)
-    parts: dict[str, runs.Runs] = {}
+    found: dict[str, tuple[int | None, runs.Runs]] = {}
     for first, numbers in _published_together(chronicle, loss):
         reason = explain(chronicle, loss, first)
-        parts[reason] = runs.union(parts.get(reason, runs.EMPTY), numbers)
+        earliest, before = found.get(reason, (first, runs.EMPTY))
+        found[reason] = (earliest, runs.union(before, numbers))
     event = _event(chronicle, loss)
-    found = []
-    for reason, numbers in parts.items():
-        ids = runs.as_lists(numbers)
-        found.append((ids, paragraph([_lost(ids, loss["queue"], event), reason])))
-    return found
+    return [
+        Part(ids := runs.as_lists(numbers), paragraph([_lost(ids, loss["queue"], event), reason]), first)
+        for reason, (first, numbers) in found.items()
+    ]
 
 
 def _lost(ids: list[list[int]], queue: str, event: dict | None) -> str:
@@ -106,16 +119,21 @@ def _end(fault: dict) -> dict[str, str]:
 # Losses by promotion of a mirror that did not have the messages
 
 
+def promotion(chronicle: Chronicle, loss: dict) -> int | None:
+    """Return the place of the promotion that lost messages; None if another cause lost them."""
+    by_promotion = loss["cause"] == "unsynchronised_promotion"
+    return _last_event(chronicle, loss["queue"], "promoted", loss) if by_promotion else None
+
+
 def _unsynchronised_promotion(chronicle: Chronicle, loss: dict, first: int | None) -> str:
-    queue = loss["queue"]
-    index = _last_event(chronicle, queue, "promoted", loss)
+    queue, index = loss["queue"], promotion(chronicle, loss)
     if index is None:
         return _by_chain(chronicle, loss, first)
     fault = master_down(chronicle, queue, index)
     had = {} if first is None else copies(chronicle, queue, first, index)
     clauses = [
         _holders(chronicle, had, index, fault),
-        _newcomer(chronicle, queue, first, index, fault),
+        newcomer(chronicle, queue, first, index, fault),
         _permission(chronicle, queue, index, fault),
         _left_behind(chronicle, had, index, fault),
     ]
@@ -156,15 +174,15 @@ def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault
     return paragraph([_(sentence, **words), before])
 
 
-def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, fault: dict | None) -> str:
+def newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, fault: dict | None) -> str:
     """Return the clause that says why the promoted mirror did not have the messages."""
     node = chronicle.events[index]["node"]
     name = shown(node)
-    emptied = _emptied(chronicle, queue, node, index)
-    if emptied is not None:
+    early = emptied(chronicle, queue, node, index)
+    if early is not None:
         return _(
             "{node}, the oldest mirror that was left, had been emptied by a synchronisation that ended early at {t} s.",
-            node=name, t=seconds(emptied),
+            node=name, t=seconds(chronicle.events[early]["t"]),
         )  # fmt: skip
     added = chronicle.events_of(("mirror_added",), queue, first or 0, index)
     joins = [event for event in added if event["node"] == node]
@@ -176,22 +194,23 @@ def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, f
     return _no_synchronisation(chronicle, queue, index, words)
 
 
-def _emptied(chronicle: Chronicle, queue: str, node: str, index: int) -> float | None:
-    """Return the time at which a synchronisation of a mirror ended early, leaving it empty; None if there is none.
+def emptied(chronicle: Chronicle, queue: str, node: str, index: int) -> int | None:
+    """Return the place of the event that ended a synchronisation of a mirror early, leaving it empty, or None.
 
     A later complete synchronisation, or a later start of the mirror, cancels the earlier one.
     """
     invited: list[str] = []
-    emptied = None
+    ended = None
     names = ("sync_started", "sync_ended", "sync_finished", "mirror_added")
-    for event in chronicle.events_of(names, queue, until=index):
+    for place in chronicle.places(names, queue, until=index):
+        event = chronicle.events[place]
         if event["event"] == "sync_started":
             invited = event["detail"]["mirrors"]
         elif event["event"] == "sync_ended":
-            emptied = event["t"] if node in invited else emptied
+            ended = place if node in invited else ended
         elif event["node"] in (node, None):
-            emptied = None
-    return emptied
+            ended = None
+    return ended
 
 
 def _no_synchronisation(chronicle: Chronicle, queue: str, index: int, words: dict[str, str]) -> str:
@@ -214,6 +233,17 @@ def _no_synchronisation(chronicle: Chronicle, queue: str, index: int, words: dic
         setting=_said(chronicle, queue, index, "ha-sync-mode"),
         **words,
     )
+
+
+def unsynchronised_by(chronicle: Chronicle, queue: str, index: int) -> str | None:
+    """Return the setting by which a mirror that had joined stayed unsynchronised until event `index`.
+
+    Return None if ha-sync-mode is automatic, or if the outcome does not have the definitions.
+    """
+    definition = PoliciesInForce(chronicle).definition(queue, index)
+    if definition is None or _setting(definition, "ha-sync-mode") == "automatic":
+        return None
+    return _said(chronicle, queue, index, "ha-sync-mode")
 
 
 def setting(chronicle: Chronicle, queue: str, index: int, key: str) -> str | None:

@@ -6,9 +6,11 @@ from itertools import islice
 
 from hawb.languages import _
 from hawb.views.formatting import listing, sentence, shown
+from hawb.views.story import chain
 from hawb.views.story.causes import noticed
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.headline import headline
+from hawb.views.story.losses import parts
 from hawb.views.story.telling import at
 from hawb.views.story.troubles import why_in_trouble
 from hawb.views.story.why import why_lost
@@ -53,14 +55,35 @@ def reasons(outcome: dict) -> list[str]:
     chronicle, events = Chronicle(outcome), outcome["events"]
     lost = (cause for loss in reversed(outcome["losses"]) for cause in why_lost(chronicle, loss))
     listed = [*islice(lost, MOST_REASONS), *why_in_trouble(chronicle)]
+    place = None if listed else _decisive(events)
+    return listed if place is None else causes(events, events[place])
+
+
+def chains(outcome: dict) -> list[list[chain.Link]]:
+    """Return the chains of causes that belong to the first of the `reasons`, in their order.
+
+    Each paragraph on a loss has its own; where nothing is lost, one chain belongs to all reasons. A chain may be empty.
+    """
+    chronicle, events = Chronicle(outcome), outcome["events"]
+    lost = ((loss, part) for loss in reversed(outcome["losses"]) for part in parts(chronicle, loss))
+    if found := [chain.of_loss(chronicle, loss, part) for loss, part in islice(lost, MOST_REASONS)]:
+        return found
+    place = _decisive(events)
+    is_well = place is not None and not why_in_trouble(chronicle)
+    links = chain.of_event(chronicle, place) if is_well else chain.of_trouble(chronicle)
+    return [links] if links else []
+
+
+def _decisive(events: list[dict]) -> int | None:
+    """Return the place of the most important event of the last step; None if it has no event that needs a reason."""
     last = next((event["step"] for event in reversed(events)), None)
-    found = [event for event in events if event["event"] in NOTABLE and event["step"] == last]
-    if listed or last is None or not found:
-        return listed
-    return chain(events, min(found, key=lambda event: NOTABLE.index(event["event"])))
+    found = [place for place, event in enumerate(events) if event["event"] in NOTABLE and event["step"] == last]
+    if last is None or not found:
+        return None
+    return min(found, key=lambda place: NOTABLE.index(events[place]["event"]))
 
 
-def chain(events: list[dict], event: dict) -> list[str]:
+def causes(events: list[dict], event: dict) -> list[str]:
     """Return the sentences of an event and its causes, first cause first, each with its time."""
     events_listed = [event, *noticed(events, event)]
     return [at(one) for one in reversed(events_listed)]

@@ -51,15 +51,15 @@ def why_in_trouble(chronicle: Chronicle) -> list[str]:
     """Return a line for each event that led to something unusable, in order; an empty list if all is usable."""
     places: set[int] = set()
     untold = []
-    for queue, found in _troubles(chronicle):
+    for queue, found in troubles(chronicle):
         if found:
-            places |= {one for place in found for one in _with_causes(chronicle.events, place)}
+            places |= {one for place in found for one in places_of_causes(chronicle.events, place)}
         elif queue:
             untold.append(_(FROM_THE_START, queue=shown(queue)))
     return untold + [_line(chronicle, place) for place in sorted(places, key=causes_first(chronicle.events))]
 
 
-def _troubles(chronicle: Chronicle) -> Iterator[tuple[str, list[int]]]:
+def troubles(chronicle: Chronicle) -> Iterator[tuple[str, list[int]]]:
     """Yield each unusable thing (a queue's name, or "") with the places of the events that made it unusable."""
     outcome, troubles = chronicle.outcome, dict.fromkeys(OUT_OF_USE, 0)
     queues = outcome["queues"] | outcome.get("queues_elsewhere", {})
@@ -109,7 +109,7 @@ def _gone(chronicle: Chronicle, nodes: list[str]) -> list[int]:
     return found
 
 
-def _with_causes(events: list[dict], place: int | None) -> Iterator[int]:
+def places_of_causes(events: list[dict], place: int | None) -> Iterator[int]:
     """Yield the place of an event and of its causes.
 
     Leave out failure detections that reached no node, and mirrors that the master stopped, which the line of

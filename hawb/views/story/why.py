@@ -22,7 +22,8 @@ def why(outcome: dict, queue: str, number: int) -> str:
     account, chronicle = _account(outcome, queue, number), Chronicle(outcome)
     loss = next((one for one in outcome["losses"] if one["queue"] == queue and holds(one["ids"], number)), None)
     if loss is not None:
-        ids, text = next(one for one in losses.paragraphs(chronicle, loss) if holds(one[0], number))
+        part = next(one for one in losses.parts(chronicle, loss) if holds(one.ids, number))
+        ids, text = part.ids, part.text
     else:
         ids, text = [[number, number]], _fate(chronicle, queue, number, account)
     return paragraph([text, *_deliveries(chronicle, queue, number), *_answers(chronicle, queue, ids)])
@@ -48,8 +49,8 @@ def whys(outcome: dict) -> list[str]:
 
 def why_lost(chronicle: Chronicle, loss: dict) -> list[str]:
     """Return a paragraph for each part of a loss that has its own reason."""
-    paragraphs = losses.paragraphs(chronicle, loss)
-    return [paragraph([text, *_answers(chronicle, loss["queue"], ids)]) for ids, text in paragraphs]
+    parts = losses.parts(chronicle, loss)
+    return [paragraph([part.text, *_answers(chronicle, loss["queue"], part.ids)]) for part in parts]
 
 
 def _account(outcome: dict, queue: str, number: int) -> dict:
