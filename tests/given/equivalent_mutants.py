@@ -44,13 +44,11 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "TooSlow: -> str: return f'{self.problem}\\n given:…d: {self.accepted}' => -> str: pass",
             "Budget: already.\"\"\" if _budget.get() is not None…ield return token = => already.\"\"\" pass token =",
             "Budget: _budget.get() is not None: yield => _budget.get() is None: yield",
-            "Budget: search = (pattern, name, steps) => search = (name, steps)",
             "Budget: (pattern, name, steps) if => (pattern, steps) if",
             "Budget: (pattern, name, steps) if search => (pattern, name) if search",
             "Budget: name, steps) if search in self._paid: return if steps => name, steps) pass if steps",
             "Budget: if search in self._paid: => if search not in self._paid:",
             "Budget: self._paid: return if steps => self._paid: pass if steps",
-            "Budget: if steps > self.left: => if steps >= self.left:",
             "Budget: self.left: raise TooSlow(pattern) self._paid.add(search) => self.left: pass self._paid.add(search)",
             "Budget: TooSlow(pattern) self._paid.add(search) self.left => TooSlow(pattern) pass self.left",
             "Budget: self._paid.add(search) self.left -= steps => self._paid.add(search) pass",
@@ -91,9 +89,11 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         "nothing reads the arguments of this error": [
             "TooSlow: -> None: super().__init__(pattern, policy) self.pattern, => -> None: pass self.pattern,",
         ],
-        "it decides how long searches take, or how much of a pattern a message shows": [
+        "it decides how many steps searches may take, or how much of a pattern a message shows": [
             "LONGEST: LONGEST = 80 => LONGEST = 81",
             "MOST_STEPS: 100000000 => 100000001",
+            "Budget: if steps > self.left: => if steps >= self.left:",
+            "Budget: search = (pattern, name, steps) => search = (name, steps)",
             "FREE_STEPS: FREE_STEPS = 1000 => FREE_STEPS = 1001",
             "_kept: lru_cache(maxsize=65536)(_search) => lru_cache(maxsize=65537)(_search)",
             "_cut: line.\"\"\" return repr(text[:LONGEST]) + (… > LONGEST else '') => line.\"\"\" pass",
