@@ -99,11 +99,12 @@ def comes_up_in_order(cluster: Cluster, variation: Variation) -> str | None:
 EXERCISES = (
     Exercise(
         key="15-forget",
-        question="The queue orders is mirrored to a and b, c has no copy of it. b was stopped. Then a, which had the "
-        "master, was lost with its disk; only c runs. Bring orders back with all its messages, with b and c running.",
+        question="The queue orders is mirrored to a and b; c has no copy of it. b was stopped. Then a, which had the "
+        "master, was lost with its disk; only c runs. Bring orders back with all its messages, and have b and c "
+        "running.",
         hints=(
             "A mirror whose node is started again empties itself, as long as the records name another master.",
-            "forget_cluster_node makes a mirror's node the master's, if that is down. The order of steps decides.",
+            "forget_cluster_node makes a mirror the master if its node is down. The order of steps decides.",
             "The step is {forget_cluster_node: {node: a}}.",
         ),
         form=Form.STEPS,
@@ -113,13 +114,14 @@ EXERCISES = (
     ),
     Exercise(
         key="15-heir",
-        question="Three nodes, and orders is mirrored to all. b was stopped, ten more messages came, c was stopped, "
-        "and then a, which had the master, was lost with its disk. Nobody runs. Bring orders back with all its "
-        "messages, with b and c running.",
+        question="Three nodes, and orders is mirrored to all. b was stopped, ten more messages were published, c was "
+        "stopped, and then a, which had the master, was lost with its disk. No node runs. Bring orders back with "
+        "all its messages, and have b and c running.",
         hints=(
             "With all nodes down: {forget_cluster_node: {node: a, from: c, offline: true}}.",
-            "The oldest mirror whose node is a member and down becomes the master. Which one is that, and what has it?",
-            "Who is no member cannot become the master. A node that was forgotten boots again after reset and join.",
+            "The oldest mirror whose node is a member and down becomes the master. Which one is that, and what does it "
+            "hold?",
+            "A node that is no member cannot get the master. A forgotten node boots again after reset and join.",
         ),
         form=Form.STEPS,
         begin=two_copies_left,
@@ -128,11 +130,11 @@ EXERCISES = (
     ),
     Exercise(
         key="15-ordered",
-        question="The queue orders is mirrored to all nodes, and c has its master. a was restarted a while ago. Stop "
-        "all nodes, so that in the morning a can be started first, b when a runs, and c when b runs: none of them may "
-        "have to wait, orders is to be served as soon as a runs, and nothing may be lost.",
+        question="The queue orders is mirrored to all nodes, and its master is on c. a was restarted a while ago. Stop "
+        "all nodes so that in the morning a can be started first, b when a runs, and c when b runs. No node may "
+        "have to wait, orders must be available as soon as a runs, and nothing may be lost.",
         hints=(
-            "The last node to stop waits for nobody.",
+            "The last node to stop does not wait when it starts.",
             "What does a hold since its restart? And what does a stopped master do whose mirrors are incomplete?",
         ),
         form=Form.STEPS,

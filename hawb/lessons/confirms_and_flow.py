@@ -66,7 +66,7 @@ def each_once(cluster: Cluster, variation: Variation) -> str | None:
     if twice := size(account["delivered_twice"]):
         return f"{counted(twice)} came twice: delivered, not acknowledged, and delivered again."
     if rejected := size(account["removed"]["rejected"]):
-        return f"{counted(rejected)} went without having been acknowledged: a nack without requeue throws away."
+        return f"{counted(rejected)} went without an acknowledgement: a nack without requeue discards messages."
     if left := queue_of(cluster, "orders")["messages"]:
         return f"Not acknowledged yet: {counted(left)} of {variation.messages:,}."
     return None
@@ -92,23 +92,23 @@ def patient_enough(cluster: Cluster, variation: Variation) -> str | None:
     blip.partition(list(variation.nodes[:-1]), [dead], at=10).heal(at=10 + SWITCH_S).wait(SWITCH_S)
     if blip.outcome["partitions"]:
         after_s = seconds(EARLIEST * net_ticktime)
-        return f"The cluster is partitioned: {shown(dead)} may be taken for dead {after_s} s after it was heard last."
+        return f"The cluster is partitioned: {shown(dead)} may be taken for dead after {after_s} s of silence."
     gone = shop(variation, LATEST * net_ticktime).power_off(dead, at=10).wait(LATEST * net_ticktime)
     if (blocked_s := gone.outcome["publishers"]["shop"]["blocked_s"]) > STANDSTILL_S:
-        return f"{shown(dead)} lost power, and the publisher may have to stand still for {seconds(blocked_s)} s."
+        return f"{shown(dead)} lost power, and the publisher may be blocked for {seconds(blocked_s)} s."
     return None
 
 
 EXERCISES = (
     Exercise(
         key="14-full",
-        question="Queues beginning with “orders.” are to have a mirror on every other node and room for 1,000 "
-        "messages, no more and no fewer. Whoever publishes more is to be told so: no message that was confirmed may be "
-        "missing afterwards, not even if the master's node is killed. Write the policy.",
+        question="Queues whose names begin with “orders.” need a mirror on every other node and room for exactly 1,000 "
+        "messages. A client that publishes more has to learn of it: no confirmed message may be missing afterwards, "
+        "not even if the master's node is killed. Write the policy.",
         hints=(
-            "One key says how long a queue may be, in messages.",
+            "One key limits a queue's length, in messages.",
             "By default a queue that is too long drops its head: messages that were confirmed long ago.",
-            "The key overflow has a value with which the new message is refused, and nacked.",
+            "With one value of the key overflow the queue refuses the new message, and nacks it.",
         ),
         form=Form.POLICY,
         begin=declared,
@@ -117,13 +117,13 @@ EXERCISES = (
     Exercise(
         key="14-once",
         question="The queue orders has its master on a and is mirrored to all nodes. A consumer named worker, "
-        "connected to c, has up to five messages at a time; it is done with them, and has not acknowledged them yet. "
-        "Restart a so that no message is delivered twice, and see to it that in the end all are acknowledged.",
+        "connected to c, holds up to five messages at a time. It has processed them, but not acknowledged them yet. "
+        "Restart a so that no message is delivered twice, and that all messages are acknowledged in the end.",
         hints=(
-            "What a consumer holds when the master goes is delivered again.",
-            "Who acknowledges is sent the next messages, as long as it consumes.",
-            "A consumer that was cancelled keeps what it holds, and can acknowledge it: {cancel: worker}, then "
-            "{ack: {consumer: worker}}. And for whoever takes the rest: {consume: {consumer: late, queue: orders}}.",
+            "What a consumer holds when the master goes down is delivered again.",
+            "A consumer that acknowledges is sent the next messages, as long as it is not cancelled.",
+            "A cancelled consumer keeps what it holds, and can acknowledge it: {cancel: worker}, then {ack: {consumer: "
+            "worker}}. Another one takes the rest: {consume: {consumer: late, queue: orders}}.",
         ),
         form=Form.STEPS,
         begin=worked_on,
@@ -132,14 +132,14 @@ EXERCISES = (
     ),
     Exercise(
         key="14-ticktime",
-        question="Three nodes and a queue that is mirrored to all of them; a publisher sends 100 messages a second. "
-        "Now and then a switch starts anew, and for 20 s nothing reaches one of the nodes: that must not become a "
-        "partition. And if a mirror's host loses power, the publisher may stand still for 35 s, no longer. Which "
-        "net_ticktime does both, whenever Erlang notices?",
+        question="Three nodes, a queue that is mirrored to all of them, and a publisher that sends 100 messages a "
+        "second. Now and then a network switch restarts, and for 20 s nothing reaches one of the nodes: that must "
+        "not become a partition. And if a mirror's host loses power, the publisher may be blocked for at most 35 s. "
+        "Which net_ticktime achieves both, at whatever moment Erlang detects a silent node?",
         hints=(
-            "Erlang takes a node for dead that was not heard of for three quarters to five quarters of net_ticktime.",
+            "Erlang takes a node for dead that has been silent for three quarters to five quarters of net_ticktime.",
             "The earliest moment matters for the switch, the latest for the host.",
-            "The publisher gets at most 600 messages through before it stands still, and at least 300.",
+            "The publisher can send between 300 and 600 messages before it is blocked.",
         ),
         form=Form.SETTINGS,
         begin=shop,

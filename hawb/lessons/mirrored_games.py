@@ -99,11 +99,10 @@ GAMES = (
     Game(
         key="12-without-a-shell",
         title="Without a shell",
-        question="Both mirrors of orders are empty: their nodes were restarted this morning. You are on a train, "
-        "with nothing but the page of policies; nobody can run rabbitmqctl sync_queue. The host of a is "
-        "about to fail.",
+        question="Both mirrors of orders are empty: their nodes were restarted this morning. You are on a train and "
+        "can only open the page of policies; you cannot run rabbitmqctl sync_queue. The host of a is about to fail.",
         fate="a is killed",
-        hints=("What makes a queue synchronise without being asked?", "A change of policy is an occasion, too."),
+        hints=("With which key does a queue synchronise by itself?", "Does it wait for the next mirror to join?"),
         begin=emptied,
         judge=keeps(lambda cluster, variation: cluster.kill(variation.nodes[0]), "orders"),
         verbs=("set_policy", "clear_policy"),
@@ -129,11 +128,11 @@ GAMES = (
     Game(
         key="14-confirmed-by-nobody",
         title="Confirmed by nobody",
-        question="orders is durable, on a alone, and all of it is on a's disk. Find two moves after which a message "
-        "that was confirmed is nowhere.",
+        question="orders is durable, on a alone, and all its messages are on a's disk. Find two moves after which a "
+        "confirmed message is nowhere.",
         hints=(
             "What is on the disk comes back. What about a message that never reached a queue?",
-            "Of whom does an exchange wait for an answer if it finds no queue?",
+            "Which replicas have to answer if an exchange finds no queue?",
         ),
         begin=alone,
         judge=loses(),
@@ -144,11 +143,11 @@ GAMES = (
     Game(
         key="15-first-light",
         title="First light",
-        question="A long power cut. a was stopped first, b later, c last, and orders was published to in between. "
-        "The power is back for good, and people want their orders. Which node do you wake? Two moves, after "
-        "which orders is served; then all others are woken.",
+        question="A long power cut. a was stopped first, b later, c last, and orders was published to in between. The "
+        "power is back for good, and clients want their orders. Which node do you start? You have two moves, after "
+        "which orders has to be available; then all other nodes are started.",
         fate="all nodes are started",
-        hints=("Who stopped last knows most.", "A node that is forced to boot believes what it knows itself."),
+        hints=("The node that stopped last knows most.", "A node that is forced to boot trusts its own records."),
         begin=fully_down,
         judge=serves("orders"),
         verbs=("start", "force_boot", "forget_cluster_node"),
@@ -162,7 +161,7 @@ GAMES = (
         "synchronised. At midnight a well-meant job runs rabbitmq-queues rebalance. You have two moves "
         "before that, for six queues.",
         fate="rebalance",
-        hints=("What does a move drop, and what does it ask the destination?", "One policy applies to all six."),
+        hints=("Which replicas does a move drop, and does it check the destination?", "One policy applies to all six."),
         begin=lambda variation: emptied(variation, SIX),
         judge=rebalanced,
         verbs=FULL,

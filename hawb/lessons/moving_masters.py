@@ -62,7 +62,7 @@ def moved_with_two_copies(cluster: Cluster, variation: Variation) -> str | None:
     if lost := size(cluster.ledger["orders"]["lost"]):
         return f"That cost {counted(lost)}."
     if queue["messages"] < variation.messages:
-        return "Messages are gone that nobody consumed: something in the answer removes them."
+        return "Messages are gone that no client consumed: something in the answer removes them."
     copies = sorted((queue["master"], *queue["mirrors"]))
     if copies != sorted(wanted):
         return f"orders has copies on {listing(copies)}, where {listing(wanted)} were asked for."
@@ -114,7 +114,7 @@ def shared_out(cluster: Cluster, variation: Variation) -> str | None:
     if away := [name for name, queue in queues.items() if queue["state"] != "running"]:
         return f"{listing(away)} {'is' if len(away) == 1 else 'are'} not running."
     if short := [name for name, queue in queues.items() if queue["messages"] < variation.messages]:
-        return f"Messages of {listing(short)} are gone that nobody consumed: something in the answer removes them."
+        return f"Messages of {listing(short)} are gone that no client consumed: something in the answer removes them."
     for node in variation.nodes:
         if len(at := [name for name, queue in queues.items() if queue["master"] == node]) > 1:
             return f"{shown(node)} has the masters of {listing(at)}."
@@ -128,12 +128,12 @@ EXERCISES = (
     Exercise(
         key="16-spread",
         question="Each node has one queue so far. An application that is connected to a is about to declare six more, "
-        "whose names begin with “orders.”. They are to have a mirror on every other node, and their masters are to be "
-        "shared out evenly, two on each node; nobody changes the application. Other queues stay as they are. Write "
+        "whose names begin with “orders.”. They need a mirror on every other node, and their masters are to be "
+        "spread evenly, two on each node. You cannot change the application. Other queues stay as they are. Write "
         "the policy.",
         hints=(
-            "Where a new queue's master goes can be said in three places. One of them is a policy.",
-            "Of the locators one takes the node with the fewest masters.",
+            "The locator of a new queue's master can be set in three places. One of them is a policy.",
+            "One of the locators takes the node with the fewest masters.",
             "One policy applies to a queue, so mirrors and masters have to be in the same one.",
         ),
         form=Form.POLICY,
@@ -143,13 +143,13 @@ EXERCISES = (
     Exercise(
         key="16-move",
         question="Three nodes. The policy place keeps the queue orders on a and b (nodes), its master is on a, and b "
-        "is synchronised. a is to be taken away. Move the queue to b and c, so that it has copies there and nowhere "
-        "else, both complete in the end, and that at every moment at least two nodes have all messages.",
+        "is synchronised. a is to be removed. Move the queue to b and c: in the end both have a complete copy and "
+        "no other node has one. At every moment at least two nodes must hold all messages.",
         hints=(
-            "If c is to have a copy before a gives up its own, there are three for a while.",
-            "A new mirror is empty. Who fills it, and when may a leave?",
-            "{set_policy: {name: place, pattern: '^orders$', definition: {ha-mode: nodes, ha-params: [a, b]}}} is what "
-            "was done before. It may be done more than once.",
+            "If c is to get a copy before a gives up its own, there are three for a while.",
+            "A new mirror is empty. What fills it, and when may a leave?",
+            "{set_policy: {name: place, pattern: '^orders$', definition: {ha-mode: nodes, ha-params: [a, b]}}} made "
+            "the present policy. The step may be used more than once.",
         ),
         form=Form.STEPS,
         begin=on_two_nodes,
@@ -158,14 +158,14 @@ EXERCISES = (
     ),
     Exercise(
         key="16-share",
-        question="Three nodes, and three queues: bills, mails and orders. The policy ha (pattern “”, ha-mode all, "
-        "everything else by default) mirrors them to all nodes. All three masters are on a; b and c were restarted a "
-        "moment ago. Share the masters out, one for each node. Nothing may be lost, and in the end all mirrors are to "
-        "be synchronised.",
+        question="Three nodes and three queues: bills, mails and orders. The policy ha (pattern “”, ha-mode all, "
+        "everything else by default) mirrors them to all nodes. All three masters are on a; b and c were restarted "
+        "a moment ago. Distribute the masters, one on each node. Nothing may be lost, and in the end all mirrors "
+        "have to be synchronised.",
         hints=(
             "rebalance moves masters to mirrors. What do these hold after their restart?",
-            "And what do the mirrors of a queue hold whose master has just been moved?",
-            "Each queue is synchronised for itself, or the policy has it done. The step is {rebalance: true}.",
+            "And what do the mirrors of a queue hold whose master has just moved?",
+            "Synchronise each queue, or let the policy do it. The step is {rebalance: true}.",
         ),
         form=Form.STEPS,
         begin=all_on_one,

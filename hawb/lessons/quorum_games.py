@@ -90,9 +90,9 @@ GAMES = (
         key="17-the-tempting-command",
         title="The tempting command",
         question="orders is a quorum queue on a, b and c. c could not be reached while five more messages were "
-        "confirmed; then a and b were killed, and c is left alone: no majority, and people shout for their "
-        "orders. The handbook has a command that makes c the queue at once. Two moves, after which orders "
-        "is served.",
+        "confirmed. Then a and b were killed, and c is left alone without a majority, while users want their "
+        "orders. The handbook has a command that makes c the whole queue at once. You have two moves, after which "
+        "orders has to be available.",
         fate="all nodes are started",
         hints=("Which of the three disks have everything?", "How many members are a majority of three?"),
         begin=one_behind,

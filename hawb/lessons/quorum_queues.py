@@ -49,11 +49,11 @@ def written_and_undone(cluster: Cluster, variation: Variation) -> str | None:
     if size(undone) >= UNDONE:
         return None
     if size(account["refused"]) >= UNDONE:
-        return "What came late was on no disk: nobody had taken it."
-    if (told := size(confirmed(cluster)) - variation.messages) > 0:
-        return f"Of what came late a majority had {counted(told)} in the end, which was confirmed."
+        return "The late messages were on no disk: no member had accepted them."
+    if (late_count := size(confirmed(cluster)) - variation.messages) > 0:
+        return f"A majority had {counted(late_count)} of the late ones in the end, so these were confirmed."
     leader = shown(queue["leader"])
-    return f"What came late is in the queue, though nobody was told so: {leader} was elected, and had it."
+    return f"The late messages are in the queue, though they were not confirmed: {leader}, which was elected, had them."
 
 
 def ever_on_disk(cluster: Cluster) -> Runs:
@@ -101,7 +101,7 @@ def any_one_may_fail(cluster: Cluster, variation: Variation) -> str | None:
             if story.outcome["nodes"][node] == "running":
                 story.kill(node)
             if (queue := story.queues[name])["state"] != "running":
-                return f"With {shown(node)} killed {name} stands still: of its {no_majority(queue)}."
+                return f"If {shown(node)} is killed, {name} is not available: of its {no_majority(queue)}."
     return None
 
 
@@ -129,7 +129,7 @@ def survives_two(cluster: Cluster, variation: Variation) -> str | None:
     for pair in combinations(members, min(FAILURES, len(members))):
         queue = cluster.copy().kill(*pair).queues["orders"]
         if queue["state"] != "running":
-            return f"With {listing(pair)} killed orders stands still: of its {no_majority(queue)}."
+            return f"After a kill of {listing(pair)} orders is not available: of its {no_majority(queue)}."
     if tolerated_failures(len(members) - 1) >= FAILURES:
         return f"orders has {counted(len(members), 'member')}: fewer would do, and each stores every message."
     return None
@@ -138,14 +138,14 @@ def survives_two(cluster: Cluster, variation: Variation) -> str | None:
 EXERCISES = (
     Exercise(
         key="17-undone",
-        question="The quorum queue orders has a member on each node and is led by a; all its messages were confirmed. "
-        "Have five more published that a writes to its disk, and that are gone in the end all the same, with all "
-        "nodes running and nothing lost that was confirmed.",
+        question="The quorum queue orders has a member on each node, and a is its leader. All its messages were "
+        "confirmed. Have five more published that a writes to its disk and that are gone in the end, with all nodes "
+        "running and no confirmed message lost.",
         hints=(
-            "What a majority has on disk stays. So nobody but a may get the five.",
-            "If a's log is the longest when all are back, a leads on and the five are committed. What if the others "
-            "have elected somebody meanwhile?",
-            "A client that lives on sends again what was not confirmed. It has to go with its node. The step is "
+            "What a majority has on disk stays. So no member but a may get the five.",
+            "If a's log is the longest when all nodes are back, a stays the leader and commits the five. What if the "
+            "others have elected another leader meanwhile?",
+            "A client that survives sends unconfirmed messages again, so it has to go down with its node. The step is "
             "{publish: {queue: orders, count: 5, node: a}}.",
         ),
         form=Form.STEPS,
@@ -155,12 +155,12 @@ EXERCISES = (
     ),
     Exercise(
         key="17-replace",
-        question="The quorum queues orders and bills have members on a, b and c. c has burnt, with its disk. d is a "
-        "new machine that is to take its place: join it to the cluster, and see to it that both queues have "
-        "everything and go on if afterwards any one node is killed.",
+        question="The quorum queues orders and bills have members on a, b and c. c was lost in a fire, with its disk. "
+        "The new machine d is to replace it: join d to the cluster. Then both queues must have all messages, and "
+        "keep running when any one node is killed.",
         hints=(
-            "A node that joins is given no members. add_member gives it one, grow one of every queue.",
-            "Who burnt is a member until somebody says otherwise, and counts.",
+            "A node that joins gets no members. add_member adds one, grow adds one to every queue.",
+            "A lost node's member counts until it is removed.",
             "The steps are {join: d}, {grow: {node: d}} or {add_member: {queue: orders, node: d}}, {shrink: c} or "
             "{delete_member: {queue: orders, node: c}} or {forget_cluster_node: {node: c}}.",
         ),
@@ -171,11 +171,11 @@ EXERCISES = (
     ),
     Exercise(
         key="17-size",
-        question="Seven nodes, RabbitMQ 3.10. The quorum queue orders is to go on when any two nodes are killed at "
-        "once, and is to store its messages no more often than that takes. Which quorum_cluster_size does it need, on "
-        "all nodes, when it is declared?",
+        question="Seven nodes, RabbitMQ 3.10. The quorum queue orders must keep running when any two nodes are killed "
+        "at once, and must not store its messages more often than that requires. Which quorum_cluster_size does it "
+        "need, on all nodes, when it is declared?",
         hints=(
-            "A majority of all members has to be left, and those that were killed are members still.",
+            "A majority of all members has to be left, and killed members still count.",
             "tolerated_failures says how many may fail.",
         ),
         form=Form.SETTINGS,

@@ -50,7 +50,7 @@ def slept(cluster: Cluster, variation: Variation) -> str | None:
         return "At no time were all nodes down."
     gone = next((gone for before, after in pairwise(past) if len(gone := sorted({*after} - {*before})) > 1), None)
     if gone:
-        return f"{listing(gone)} went at once; node by node was asked for."
+        return f"{listing(gone)} went down at once; node by node was asked for."
     if away := [node for node, state in nodes.items() if state != "running"]:
         return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
     left = of_the_first(variation.messages, queue_of(cluster, "orders")["ids"])
@@ -83,9 +83,9 @@ def lost_all_the_same(cluster: Cluster, variation: Variation) -> str | None:
 EXERCISES = (
     Exercise(
         key="13-calls",
-        question="Queues beginning with “orders.” carry requests that are worthless after a second. Write a policy "
-        "that mirrors them to every node, and under which they go on within a second whenever their master's node is "
-        "stopped or killed, be their mirrors synchronised or not. Messages may be lost.",
+        question="Queues whose names begin with “orders.” carry requests that are worthless after a second. Write a "
+        "policy that mirrors them to every node. Whenever their master's node is stopped or killed, they must be "
+        "available again within a second, whether their mirrors are synchronised or not. Messages may be lost.",
         hints=(
             "Which of the two keys makes a queue wait by default?",
             "The other key must not make it wait. What is its default?",
@@ -97,8 +97,8 @@ EXERCISES = (
     ),
     Exercise(
         key="13-night",
-        question="Three nodes. The policy of the queue orders is exactly 2 with ha-promote-on-shutdown always, and is "
-        "not to be changed. Its master is on a, and all messages are persistent. Shut the whole cluster down, node "
+        question="Three nodes. The policy of the queue orders is exactly 2 with ha-promote-on-shutdown always, and you "
+        "may not change it. The master is on a, and all messages are persistent. Shut the whole cluster down, node "
         "by node, and start it again, so that every message is there in the morning.",
         hints=(
             "Under exactly 2 a mirror whose node goes is replaced at once. What does the new one hold?",
@@ -113,12 +113,12 @@ EXERCISES = (
     Exercise(
         key="13-moment",
         question="The queue orders is mirrored to all nodes, its master is on a, and the mirrors on b and c are "
-        "synchronised. ha-promote-on-failure is when-synced, lest an unsynchronised mirror take over. Lose all "
-        "messages all the same, with kill and start.",
+        "synchronised. ha-promote-on-failure is when-synced, so that no unsynchronised mirror takes over. Lose all "
+        "messages nevertheless, with kill and start.",
         hints=(
             "A mirror refuses if the queue's record lists no synchronised mirror. What if it lists one that is dead?",
-            "The record is put right as soon as a death is noticed. Two deaths may be noticed together.",
-            "Somebody has to be left who has nothing. kill takes a list of nodes.",
+            "The record is corrected as soon as a death is detected. Two deaths may be detected together.",
+            "In the end a mirror must be left that holds nothing. kill takes a list of nodes.",
         ),
         form=Form.STEPS,
         begin=all_are_complete,

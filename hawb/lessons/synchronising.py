@@ -36,15 +36,15 @@ def caught_up(cluster: Cluster, variation: Variation) -> str | None:
     """Require that clients' actions have synchronised the mirror, and that no message was rejected."""
     queue, account = queue_of(cluster, "orders"), cluster.ledger["orders"]
     if rejected := size(account["removed"]["rejected"]):
-        return f"{counted(rejected)} went without having been acknowledged: a nack without requeue throws away."
+        return f"{counted(rejected)} went without an acknowledgement: a nack without requeue discards messages."
     if queue["synchronised_mirrors"]:
         return None
     mirror = variation.nodes[1]
     lacks = queue["messages"] - queue["replicas"][mirror]["messages"]
     held = size(cluster.outcome["consumers"][STUCK]["unacknowledged"])
     if held == lacks:
-        return f"{shown(mirror)} lacks {counted(lacks)} still, and the consumer {STUCK} holds what it lacks."
-    return f"{shown(mirror)} still lacks {counted(lacks)}: nobody has acknowledged what came before it joined."
+        return f"{shown(mirror)} still lacks {counted(lacks)}, and the consumer {STUCK} holds what it lacks."
+    return f"{shown(mirror)} still lacks {counted(lacks)}: no client has acknowledged what came before it joined."
 
 
 # A batch size
@@ -80,11 +80,11 @@ def sent_in_time(cluster: Cluster, variation: Variation) -> str | None:
     for name in (events(variation), films(variation)):
         queue = queue_of(cluster, name)
         if cluster.outcome["partitions"]:
-            return "The cluster is partitioned: a batch of films kept the link so long that nodes missed each other."
+            return "The cluster is partitioned: a batch of films delayed the nodes' ticks for too long."
         if len(queue["mirrors"]) != mirrors:
             return f"{name} has {counted(len(queue['mirrors']), 'mirror')}, one on every other node was asked for."
         if len(queue["synchronised_mirrors"]) != mirrors:
-            return f"Nobody synchronised {name}: ha-sync-mode has a default."
+            return f"{name} is not synchronised: ha-sync-mode has a default."
     if (blocked_s := cluster.outcome["availability"][events(variation)]["sync_blocked_s"]) > PATIENCE_S:
         return f"{events(variation)} was blocked for {seconds(blocked_s)} s: each batch pays the link's latency."
     return None
@@ -137,14 +137,14 @@ def archives_alone(cluster: Cluster, variation: Variation) -> str | None:
 EXERCISES = (
     Exercise(
         key="12-drain",
-        question="The queue orders has its master on a; b was restarted, and lacks everything. A consumer named stuck "
-        "holds the first message and does not acknowledge it. Have b synchronised without blocking the queue, so by "
-        "what clients do. Every message is to be acknowledged by somebody.",
+        question="The queue orders has its master on a. b was restarted, and its mirror lacks every message. A "
+        "consumer named stuck holds the first message and does not acknowledge it. Get b synchronised without "
+        "blocking the queue, by actions of clients alone. Every message is to be acknowledged.",
         hints=(
-            "b is synchronised when all that it lacks has been acknowledged, whoever does it.",
-            "What a consumer holds goes back to the queue when its connection closes. Then another may have it.",
-            "How many messages there are differs: a consumer without a prefetch receives all, and ack is for all. "
-            "The steps are {consume: {consumer: worker, queue: orders}} and {ack: {consumer: worker}}.",
+            "b is synchronised when all messages that it lacks have been acknowledged, by any client.",
+            "What a consumer holds returns to the queue when its connection closes. Then another consumer can take it.",
+            "The number of messages differs: a consumer without a prefetch receives all of them, and ack acknowledges "
+            "all of them. The steps are {consume: {consumer: worker, queue: orders}} and {ack: {consumer: worker}}.",
         ),
         form=Form.STEPS,
         begin=behind_a_stuck_consumer,
@@ -153,10 +153,10 @@ EXERCISES = (
     ),
     Exercise(
         key="12-batch",
-        question="Queues beginning with “media.” are to have a mirror on every other node, synchronised without "
-        "anybody asking. Some hold films, messages of 2 MB; one holds 300,000 events of 1 kB, and may be blocked for "
-        "20 s at most. The links take 50 MB a second and have a latency of 20 ms. net_ticktime is 60 s, and nodes may "
-        "miss each other after three quarters of it. Write the policy.",
+        question="Queues whose names begin with “media.” need a mirror on every other node, synchronised without a "
+        "command. Some hold films, messages of 2 MB; one holds 300,000 events of 1 kB, and may be blocked for at "
+        "most 20 s. The links carry 50 MB a second and have a latency of 20 ms. net_ticktime is 60 s, and a silent "
+        "node may count as down after three quarters of it. Write the policy.",
         hints=(
             "A batch is a number of messages. How many films cross the link in 45 s?",
             "30,000 messages a second make 10 s for the events. Each batch adds 20 ms: how many batches are left?",
@@ -167,12 +167,13 @@ EXERCISES = (
     ),
     Exercise(
         key="12-idle",
-        question="The policy ha mirrors all queues to all nodes and has priority 0. Queues beginning with “archive.”, "
-        "dot included, stand and are not consumed: their mirrors are to be complete after every restart. All others "
-        "are in use, catch up by themselves, and are never to be blocked. Write one more policy.",
+        question="The policy ha mirrors all queues to all nodes and has priority 0. Queues whose names begin with "
+        "“archive.”, with the dot, are idle: no client consumes from them, and their mirrors are to be complete "
+        "after every restart. All other queues are in use, catch up by themselves, and must never be blocked. Write "
+        "one more policy.",
         hints=(
-            "Which key has a queue synchronise by itself, and whom would it block?",
-            "One policy applies to a queue. Whatever ha does for the archive, the new policy has to do as well.",
+            "With which key does a queue synchronise by itself, and which queues would that block?",
+            "Only one policy applies to a queue. What ha does for the archive, the new policy has to do as well.",
         ),
         form=Form.POLICY,
         begin=standing_and_flowing,
