@@ -50,8 +50,8 @@ def written_and_undone(cluster: Cluster, variation: Variation) -> str | None:
         return None
     if size(account["refused"]) >= UNDONE:
         return "What came late was on no disk: nobody had taken it."
-    if (told := size(confirmed(cluster)) - variation.messages) > 0:
-        return f"Of what came late a majority had {counted(told)} in the end, which was confirmed."
+    if (written := size(confirmed(cluster)) - variation.messages) > 0:
+        return f"Of what came late a majority had {counted(written)} in the end, which was confirmed."
     leader = shown(queue["leader"])
     return f"What came late is in the queue, though nobody was told so: {leader} was elected, and had it."
 

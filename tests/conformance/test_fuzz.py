@@ -231,12 +231,12 @@ def test_stored_difference_is_compared_again_without_playing(tmp_path: Path, mon
     made, odd = campaign(tmp_path, other_than_the_model), CRASHING[0]
     result = made.play(odd)
     made.compare_again()
-    assert (made.results[odd], made.told_file(odd).exists()) == (result, True)
+    assert (made.results[odd], made.observed_file(odd).exists()) == (result, True)
     monkeypatch.setattr(fuzz, "compare_parts", lambda *_, **__: {})
     later = campaign(tmp_path, never)
     later.compare_again()
     assert (later.results[odd].verdict, later.results[odd].seconds) == ("agrees", result.seconds)
-    assert (campaign(tmp_path, never).results[odd].verdict, later.told_file(odd).exists()) == ("agrees", False)
+    assert (campaign(tmp_path, never).results[odd].verdict, later.observed_file(odd).exists()) == ("agrees", False)
 
 
 def test_shrinking_respects_the_limit_of_plays(tmp_path: Path) -> None:
