@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 
 def _object(required: str, optional: str = "", **properties: object) -> dict:
-    """An object with these keys alone; what is not described is text."""
+    """Return the schema of an object with these keys alone; keys without a description are text."""
     names = [*required.split(), *optional.split()]
     return {
         "type": "object", "required": required.split(), "additionalProperties": False,
@@ -40,7 +40,7 @@ SARIF = _object("version runs", "$schema", version={"const": "2.1.0"}, runs={"ty
 
 
 def results_of(log: str) -> list[dict]:
-    """The results of a SARIF log that keeps to its form, and in which each is of the rule that its index names."""
+    """Return the results of a valid SARIF log in which each result has the rule that its index names."""
     told = json.loads(log)
     Draft202012Validator(SARIF).validate(told)
     [run] = told["runs"]
@@ -50,7 +50,7 @@ def results_of(log: str) -> list[dict]:
 
 
 def place_of(result: dict) -> tuple[str, int | None]:
-    """(file, line) of a result."""
+    """Return (file, line) of a result."""
     [location] = result["locations"]
     told = location["physicalLocation"]
     return told["artifactLocation"]["uri"], told.get("region", {}).get("startLine")
