@@ -57,7 +57,7 @@ def place_of(result: dict) -> tuple[str, int | None]:
 
 
 def cases_of(document: str) -> dict[str, list[ElementTree.Element]]:
-    """The cases of a JUnit document by their names, each as what stands in it; its counts are right."""
+    """Return the cases of a JUnit document by name, each with its content; its counts are checked."""
     root = ElementTree.fromstring(document)
     assert root.tag == "testsuites"
     for counted in (root, *root.iter("testsuite")):

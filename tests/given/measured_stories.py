@@ -1,5 +1,6 @@
-"""How well logs are understood, measured on real clusters: beside what the driver did and what the nodes knew
-(`kept_logs`)."""
+"""How well logs are understood, measured on real clusters against the driver's actions and the nodes' state
+(`kept_logs`).
+"""
 
 from __future__ import annotations
 
@@ -39,12 +40,12 @@ class Fact(NamedTuple):
 
 
 def is_of(fact: Fact, key: Key, at_s: float) -> bool:
-    """Whether something that was found is this fact."""
+    """Return True if a finding is this fact."""
     return fact.key == key and fact.from_s <= at_s <= fact.until_s
 
 
 class Measure(NamedTuple):
-    """What was found of all facts, what is missing, and what was found that nothing confirms."""
+    """All facts that were found, missing facts, and findings that nothing confirms."""
 
     found: int
     missing: list[Fact]
@@ -64,7 +65,7 @@ def _understood(story: Path, later: bool) -> Incident:
 
 
 def facts(story: Path) -> Iterator[Fact]:
-    """What the driver did to nodes, and what the nodes were seen to know of queues."""
+    """Return the driver's actions on nodes, and the changes of queues that nodes showed."""
     yield from of_steps(story)
     yield from (fact for fact in of_queues(story) if not unwritten(story, fact))
 
@@ -81,8 +82,7 @@ def unwritten(story: Path, fact: Fact) -> bool:
 
 
 def of_steps(story: Path) -> Iterator[Fact]:
-    """What steps do to nodes that are as a step finds them. One that the cluster refused, or did not answer, did
-    nothing that is known."""
+    """Return what steps do to nodes. A step that the cluster refused or did not answer has no known effect."""
     facts_, scenario = story_of(story), scenario_of(story)
     refused = {error["step"] for error in facts_.get("errors", ())}
     begun = [(at_s, place) for at_s, place in facts_["begun"]
@@ -114,7 +114,7 @@ def of_steps(story: Path) -> Iterator[Fact]:
 
 
 def of_queues(story: Path) -> Iterator[Fact]:
-    """Masters that took over, leaders that were elected and mirrors that joined, between one look and the next."""
+    """Return promoted masters, elected leaders and joined mirrors between one look and the next."""
     known: dict[str, dict[str, Any]] = {}
     last_s = 0.0
     for look in seen(story):
