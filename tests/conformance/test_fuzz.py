@@ -289,11 +289,11 @@ def test_unplayable_scenario_is_reported_and_the_campaign_continues(tmp_path: Pa
 
     made = campaign(tmp_path, failing)
     assert Counter(played_by(made)) == {"agrees": 10, "unplayed": 2}
-    told = report(made)
-    assert "unplayed 2: the cluster did not answer" in told
-    assert "unplayed 4: ZeroDivisionError: a fault of the drive" in told
-    assert " of 10 scenarios have a promotion" in told
-    assert "10 agreed at once, 0 differed, 2 could not be played" in told
+    shown = report(made)
+    assert "unplayed 2: the cluster did not answer" in shown
+    assert "unplayed 4: ZeroDivisionError: a fault of the drive" in shown
+    assert " of 10 scenarios have a promotion" in shown
+    assert "10 agreed at once, 0 differed, 2 could not be played" in shown
 
 
 def test_waits_stay_while_links_are_silent(scenarios: list[Scenario]) -> None:

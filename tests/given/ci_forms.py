@@ -41,9 +41,9 @@ SARIF = _object("version runs", "$schema", version={"const": "2.1.0"}, runs={"ty
 
 def results_of(log: str) -> list[dict]:
     """Return the results of a valid SARIF log in which each result has the rule that its index names."""
-    told = json.loads(log)
-    Draft202012Validator(SARIF).validate(told)
-    [run] = told["runs"]
+    answer = json.loads(log)
+    Draft202012Validator(SARIF).validate(answer)
+    [run] = answer["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
     return run["results"]

@@ -31,6 +31,6 @@ def consumer(rate: float, **fields: object) -> dict:
 
 def what_matters(run: Run) -> dict:
     """Return what must be equal when the last step begins: everything except when it is reported."""
-    told = outcome(run, run.moment_of(len(run.steps) - 1))
-    losses = [{key: loss[key] for key in ("queue", "ids", "confirmed", "cause")} for loss in told["losses"]]
-    return {"losses": losses} | {part: told[part] for part in ("queues", "ledger", "consumers", "availability")}
+    result = outcome(run, run.moment_of(len(run.steps) - 1))
+    losses = [{key: loss[key] for key in ("queue", "ids", "confirmed", "cause")} for loss in result["losses"]]
+    return {"losses": losses} | {part: result[part] for part in ("queues", "ledger", "consumers", "availability")}
