@@ -13,7 +13,7 @@ BENCHMARKS = (
 
 
 def main(names: list[str]) -> None:
-    """Prints each benchmark's figures."""
+    """Print the figures of each benchmark."""
     print(f"Python {platform.python_version()}, {platform.machine()}; median (least to most) of several rounds")
     for name in names or BENCHMARKS:
         module = importlib.import_module(f"benchmarks.{name}")

@@ -42,7 +42,7 @@ def figures() -> Iterator[str]:
 
 
 def in_one_process(fleet: list[ClusterFiles]) -> None:
-    """Looks at every cluster, and writes nothing."""
+    """Audit every cluster in this process, without writing tables."""
     with collecting_later():
         for cluster in fleet:
             audited(cluster)

@@ -72,7 +72,7 @@ def figures() -> list[str]:
 
 
 def clicks(page, queues: int) -> str:
-    """A line: how long it takes from a click that kills a node, and from one that undoes it, to what is seen of it."""
+    """Return a line with the time from a click that kills a node, and one that undoes it, to the painted result."""
     begin(page, lab(Run.of(read_scenario(large(NODES, queues)))))
     page.get_by_role("button", name="skip the tour").click()
     taken = []
@@ -85,7 +85,7 @@ def clicks(page, queues: int) -> str:
 
 
 def frames(page) -> str:
-    """A line: how many frames a second there are while so many messages fly, and how long the longest took."""
+    """Return a line with frames a second while many messages move, and the longest frame."""
     begin(page, lab(Run.of(read_scenario(large(NODES, 12)))))
     page.lab.controller.act("publish", {"queue": "queue-00", "count": 5 * FLYING})
     page.lab.redraw()
@@ -96,7 +96,7 @@ def frames(page) -> str:
 
 
 def weight() -> str:
-    """A line: how much the page takes for the stage."""
+    """Return a line with the size of the page's front end."""
     parts = [front_end().encode(), (STYLE + Stage._css).encode()]
     whole, packed = sum(map(len, parts)) / 1000, sum(len(gzip.compress(part)) for part in parts) / 1000
     return f"{'the front end: modules and styles':<58} {whole:>12,.1f} kB   ({packed:,.1f} packed)   limit {MOST_KB} kB"

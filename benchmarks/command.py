@@ -33,5 +33,5 @@ def figures() -> list[str]:
 
 
 def process(command: list[str]) -> list[float]:
-    """How long a command takes as a whole process."""
+    """Return how long a command takes as a whole process."""
     return seconds(lambda: subprocess.run(command, check=True, capture_output=True), rounds=11)

@@ -69,7 +69,7 @@ def figures() -> list[str]:
 
 
 def of(one: Measured, design: str, played: dict[tuple[str, ...], np.ndarray]) -> np.ndarray:
-    """The values of a measure in all trials of a design."""
+    """Return the values of a measure in all trials of a design."""
     place = one.study, one.environment, design, one.measure
     if place not in played:
         study = load(STUDIES / f"{one.study}.yaml")
@@ -83,14 +83,14 @@ def of(one: Measured, design: str, played: dict[tuple[str, ...], np.ndarray]) ->
 
 
 def covered_mean(samples: np.ndarray, truth: float) -> np.ndarray:
-    """For each sample, a row, whether the interval of its mean by batches holds the truth."""
+    """Return, for each sample (a row), whether the interval of its mean by batches covers the true value."""
     batches = samples.reshape(len(samples), -1, BATCHES).mean(axis=1)
     half = STUDENT_T * batches.std(axis=1, ddof=1) / np.sqrt(BATCHES)
     return np.abs(batches.mean(axis=1) - truth) <= half
 
 
 def covered_share(samples: np.ndarray, truth: float) -> np.ndarray:
-    """For each sample whether Wilson's interval of its share holds the truth."""
+    """Return, for each sample, whether Wilson's interval of its share covers the true value."""
     low, high = wilson(samples.mean(axis=1), samples.shape[1], np.sqrt)
     return (low <= truth) & (truth <= high)
 

@@ -14,7 +14,7 @@ SHALLOW, DEEP = 10, 100_000_000
 
 
 def story(backlog: int) -> dict:
-    """Kill, promotion, return, synchronisation and half of the backlog consumed."""
+    """Return a story with a kill, a promotion, a restart, a synchronisation and half of the backlog consumed."""
     return {
         "scenario": "a backlog",
         "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"},
@@ -33,12 +33,12 @@ def story(backlog: int) -> dict:
 
 
 def play(backlog: int) -> dict:
-    """The outcome of the story."""
+    """Return the outcome of the story."""
     return outcome(Run.of(read_scenario(story(backlog))))
 
 
 def peak_bytes(backlog: int) -> int:
-    """The most memory that Python objects took while the story was played."""
+    """Return the peak memory of Python objects while the story was played."""
     tracemalloc.start()
     play(backlog)
     peak = tracemalloc.get_traced_memory()[1]

@@ -18,7 +18,7 @@ NODES, QUEUES = 8, 40
 
 
 def start() -> tuple[Settings, Moment]:
-    """Eight nodes and forty queues of a thousand messages, mirrored to three nodes each."""
+    """Return eight nodes and forty queues of a thousand messages, each mirrored to three nodes."""
     names = tuple("abcdefgh"[:NODES])
     settings = Settings(names=names, file_order=tuple(range(NODES)), profile=PROFILES["3.10"], seed=1)
     policy = Policy.of("ha-three", ".*", {"ha-mode": "exactly", "ha-params": 3})
@@ -36,7 +36,7 @@ def start() -> tuple[Settings, Moment]:
 
 
 def publish(settings: Settings, moment: Moment, name: str) -> Moment:
-    """One message to one queue, until it is confirmed."""
+    """Publish one message to one queue and wait for its confirm."""
     turn = Turn(settings, moment, 0)
     turn.schedule(0, Publish(name, 0, queues=(name,), count=1, size_bytes=1024, persistent=True, confirm=True))
     advance.until_settled(turn)
@@ -44,7 +44,7 @@ def publish(settings: Settings, moment: Moment, name: str) -> Moment:
 
 
 def kill(settings: Settings, moment: Moment, node: int) -> Moment:
-    """A node dies and its queues fail over."""
+    """Kill a node and let its queues fail over."""
     turn = Turn(settings, moment, 0)
     node_commands.kill(turn, [node])
     advance.until_settled(turn)

@@ -25,7 +25,7 @@ QUEUES = {
 
 
 def cluster(definition: dict, arguments: dict) -> Run:
-    """Three nodes and a queue with some messages."""
+    """Return three nodes and a queue with some messages."""
     policy = {"name": "p", "pattern": "^q", "definition": definition}
     declared = {"declare": {"queue": "q", "node": "a", "arguments": arguments}}
     steps = [declared, {"publish": {"queue": "q", "count": 5}}]
@@ -34,13 +34,13 @@ def cluster(definition: dict, arguments: dict) -> Run:
 
 
 def by_engine(run: Run, asked: Question) -> Progress:
-    """The engine's answer."""
+    """Return the engine's answer."""
     *_, end = explore(run, asked)
     return end
 
 
 def compiled(run: Run, asked: Question) -> Progress:
-    """The compiled search's."""
+    """Return the answer of the compiled search."""
     search = compiled_search.Compiled(run, asked)
     *_, end = explore(run, asked, search.expand, name=search.name)
     return end

@@ -14,7 +14,7 @@ DAY_S = 86_400
 
 
 def story(rate: float) -> dict:
-    """A day with a publisher, a consumer that is as fast, a kill, a promotion and a restart."""
+    """Return a day with a steady publisher and consumer, a kill, a promotion and a restart."""
     return {
         "scenario": "a day",
         "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"},
@@ -31,7 +31,7 @@ def story(rate: float) -> dict:
 
 
 def play(rate: float) -> dict:
-    """The outcome of the story."""
+    """Return the outcome of the story."""
     return outcome(Run.of(read_scenario(story(rate))))
 
 

@@ -79,7 +79,7 @@ def quorum_figures(study: Study) -> list[str]:
 
 
 def by_simpy(study: Study, count: int) -> None:
-    """Plays the first trials by the model in SimPy."""
+    """Play the first trials by the SimPy model."""
     design, environment = study.designs["mirrored"], study.environments["monthly"]
     given = simpy_model.read(design, environment)
     for trial in range(count):
@@ -88,13 +88,13 @@ def by_simpy(study: Study, count: int) -> None:
 
 
 def on_all_cores(play: Callable[[int], object]) -> None:
-    """Plays a block on each core, in threads: the kernel lets them run beside one another."""
+    """Play a block on each core, in threads. The kernel releases the GIL."""
     with ThreadPoolExecutor(CORES) as pool:
         list(pool.map(play, range(0, CORES * TRIALS, TRIALS)))
 
 
 def on_spark(study: Study, cores: int) -> list[float]:
-    """How long a study takes on Spark, from a new folder to its last row."""
+    """Return how long a study takes on Spark, from a new folder to its last row."""
     spark = session(master=f"local[{cores}]")
 
     def play() -> None:

@@ -18,8 +18,9 @@ POSITIONS = 31
 
 
 def large(nodes_: int = NODES, queues_: int = QUEUES) -> dict:
-    """So many nodes, and queues of a thousand messages: every second one is mirrored to three nodes, one of them
-    late, the others are quorum queues of three members."""
+    """Return a cluster with many queues of a thousand messages: half are mirrored (one mirror late), half are quorum
+    queues.
+    """
     nodes = [f"rabbit@node{number}" for number in range(1, nodes_ + 1)]
     policy = {"name": "ha-three", "pattern": "", "definition": {"ha-mode": "exactly", "ha-params": 3}}
     queues = []
@@ -33,8 +34,7 @@ def large(nodes_: int = NODES, queues_: int = QUEUES) -> dict:
 
 
 def long() -> Run:
-    """The same cluster, on which messages are published and acknowledged and nodes killed and started, until that is
-    told in so many EVENTS."""
+    """Return the same cluster after publishes, acks, kills and starts with EVENTS events."""
     scenario = large()
     run, nodes = Run(read_scenario(scenario | {"steps": []})), scenario["cluster"]["nodes"]
     events, round_number = 0, 0
@@ -50,7 +50,7 @@ def long() -> Run:
 
 
 def lab(run: Run) -> Lab:
-    """A lab in which a run has been opened."""
+    """Return a lab with a run opened."""
     controller = Controller()
     controller.now = Point(run, opened=True)
     return Lab(controller)
@@ -89,5 +89,5 @@ def figures() -> list[str]:
 
 
 def halved(taken: list[float]) -> list[float]:
-    """Seconds for one click of two."""
+    """Return the seconds for one of two clicks."""
     return [one / 2 for one in taken]

@@ -20,7 +20,7 @@ UNKNOWN = "2026-11-27 08:{:02}:{:02}.{:06}+00:00 [warning] <0.{}.0> Plugin numbe
 
 
 def figures() -> Iterator[str]:
-    """What real nodes logged, a busy broker's log of clients, and one that no rule knows, each line another."""
+    """Return lines for logs of real nodes, a busy broker's log of clients, and a log of unknown messages."""
     real = "".join(gzip.decompress(file.read_bytes()).decode() for file in sorted(KEPT.rglob("*.log.gz")))
     several = {
         "what real nodes logged": real * (LINES // real.count("\n") + 1),

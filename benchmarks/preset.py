@@ -62,13 +62,13 @@ def figures() -> list[str]:
 
 
 def command() -> None:
-    """`hawb study` as a whole process."""
+    """Time `hawb study` as a whole process."""
     hawb = [sys.executable, "-m", "hawb.cli", "study", str(STUDY), "--master", f"local[{CORES}]", "--output"]
     in_new_folder(lambda folder: subprocess.run([*hawb, str(folder)], check=True, capture_output=True))
 
 
 def by_kernel(study: Study) -> None:
-    """Plays all shares, in threads: the kernel lets them run beside one another."""
+    """Play all shares in threads. The kernel releases the GIL."""
     horizon_us, cells = round(study.horizon_days * histories.DAY_US), cells_of(study)
 
     def rows(share: Share) -> None:
@@ -80,18 +80,18 @@ def by_kernel(study: Study) -> None:
 
 
 def play(spark, study: Study, folder: Path, tell: Tell = lambda progress: None) -> None:
-    """Plays a study on a session that runs."""
+    """Play a study on a running session."""
     pipeline.run(spark, study, folder, tell)
 
 
 def in_new_folder(work: Callable[[Path], object]) -> None:
-    """Does work in a folder that is gone afterwards."""
+    """Do work in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         work(Path(folder, "study"))
 
 
 def resident_bytes() -> int:
-    """The memory that this process and its Python processes have resident; of one that has ended meanwhile none."""
+    """Return the resident memory of this process and its Python processes. A process that has ended counts 0."""
     here = psutil.Process()
     found = here.memory_info().rss
     for one in here.children(recursive=True):

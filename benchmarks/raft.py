@@ -32,7 +32,7 @@ SHALLOW, DEEP = 10, 10_000_000
 
 
 class Group:
-    """Members on a network in simulated time, whose host suspects a leader after some time without one."""
+    """A group on a network in simulated time. Its host suspects a leader after some time without a message."""
 
     def __init__(self, compacts: bool):
         self.compacts = compacts
@@ -50,17 +50,17 @@ class Group:
             self.arm(number)
 
     def later(self, delay_us: int, number: int, event: Input, log: Log | None = None) -> None:
-        """Something for a member, if it still lives the same life then."""
+        """Schedule an event for a member, dropped if the member restarts before."""
         entry = (self.now_us + delay_us, next(self.order), number, self.lives[number], event, log)
         heapq.heappush(self.agenda, entry)
 
     def arm(self, number: int) -> None:
-        """Its election timer, which a later one replaces."""
+        """Set the election timer of a member, replacing an earlier one."""
         self.timers[number] += 1
         self.later(ELECTION_US + number * 40_000, number, ElectionTimeout(), self.timers[number])
 
     def run_until(self, time_us: int) -> None:
-        """Everything that is due by then."""
+        """Play everything that is due by then."""
         while self.agenda and self.agenda[0][0] <= time_us:
             self.now_us, _, number, life, event, about = heapq.heappop(self.agenda)
             if self.members[number] is not None and (isinstance(event, Message) or life == self.lives[number]):
@@ -68,7 +68,7 @@ class Group:
         self.now_us = time_us
 
     def take(self, number: int, event: Input, about: object) -> None:
-        """One event at a member."""
+        """Play one event at a member."""
         if isinstance(event, Message):
             if (event.source in self.apart) != (number in self.apart):
                 return
@@ -80,7 +80,7 @@ class Group:
         self.give(number, event)
 
     def give(self, number: int, event: Input) -> None:
-        """Steps a member and does what it says."""
+        """Step a member and carry out its outputs."""
         before = self.members[number]
         after, outputs = step(before, event)
         self.members[number] = after
@@ -97,12 +97,12 @@ class Group:
                 self.arm(number)
 
     def leader(self) -> int | None:
-        """Who leads in the latest term."""
+        """Return the leader of the latest term."""
         leading = [member for member in self.members if member and member.role == LEADER]
         return max(leading, key=lambda member: member.term).id if leading else None
 
     def kill(self, number: int) -> None:
-        """It goes, with what was not on its disk; the others notice."""
+        """Kill a member with its unwritten entries. The other members see it down."""
         log = self.disks[number]
         self.dead[number] = replace(self.members[number], log=replace(log, written=log.last_index))
         self.members[number] = None
@@ -112,13 +112,13 @@ class Group:
                 self.arm(other)
 
     def start(self, number: int) -> None:
-        """It comes back."""
+        """Restart a member."""
         self.members[number] = restart(self.dead.pop(number))
         self.arm(number)
 
 
 def trouble(group: Group, at: int) -> None:
-    """A kill of the leader, its return, a partition with the leader in the minority, and its end, in turn."""
+    """Kill the leader, restart it, isolate the leader in a minority, and heal, in turn."""
     leader = group.leader()
     match at % 4:
         case 0 if leader is not None:
@@ -135,7 +135,7 @@ def trouble(group: Group, at: int) -> None:
 
 
 def play() -> Group:
-    """Commands at a steady rate, and trouble every four hundred of them."""
+    """Append commands at a steady rate, with a fault every four hundred commands."""
     group = Group(compacts=True)
     group.run_until(2 * ELECTION_US)
     for at in range(COMMANDS):
@@ -151,7 +151,7 @@ def play() -> Group:
 
 
 def catch_up(size: int) -> None:
-    """A member returns to a log of a hundred batches of `size` commands."""
+    """Restart a member that lacks a hundred batches of `size` commands."""
     group = Group(compacts=False)
     group.run_until(2 * ELECTION_US)
     group.kill((group.leader() + 1) % SIZE)

@@ -17,7 +17,7 @@ from hawb.scenario.run import Run
 
 
 def figures() -> Iterator[str]:
-    """The forecast alone, the command with reading and printing, and queue by queue where none is like another."""
+    """Return lines for the forecast, the command with reading and printing, and a cluster without equal queues."""
     many = read_scenario(cluster(5, 10_000))
     yield duration("5 nodes, 10,000 queues: the forecast", seconds(lambda: safe_to_stop_in(many), 3), "s", "limit 2 s")
     with tempfile.TemporaryDirectory() as folder:

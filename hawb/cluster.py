@@ -346,8 +346,8 @@ class Cluster(Verbs):
         before = self.run.moment()
         # A story knows from its beginning which nodes will join, so it is told anew.
         if verb == "join" and argument not in self.run.settings.names:
-            told = plain(self.run.scenario)
-            self.run = Run.of(read_scenario(told | {"steps": [*told.get("steps", ()), step]}))
+            values = plain(self.run.scenario)
+            self.run = Run.of(read_scenario(values | {"steps": [*values.get("steps", ()), step]}))
             refused = self.run.moment().refusals[len(before.refusals) :]
         else:
             self.run.apply_plain(step)

@@ -30,14 +30,14 @@ class Stretch:
         return min(self.count, max(0, self.clock.by(time_us - delay_us) - self.beat + 1))
 
     def cut(self, count: int) -> Stretch:
-        """Takes the first `count` out."""
+        """Remove the first `count` messages and return them."""
         first = Stretch(self.client, self.number, self.clock, self.beat, self.after, count, self.delays.copy())
         first.answered = self.answered
         self.beat, self.after, self.count = self.beat + count, self.after + count, self.count - count
         return first
 
     def goes_on_as(self, more: Stretch) -> bool:
-        """Whether more messages follow on these, and wait for the same."""
+        """Return True if more messages follow these and wait for the same replicas."""
         follows = (self.beat + self.count, self.after + self.count) == (more.beat, more.after)
         return follows and self.number == more.number and not self.answered and self.delays == more.delays
 
@@ -62,7 +62,7 @@ class Confirms:
         self.refused = self.nacked = 0
 
     def tell(self, client: int, after: int | None, count: int, answered: bool) -> None:
-        """A client is told, if its node runs and is not about to pause."""
+        """Notify a client if its node runs and is not about to pause."""
         if not self.trial.cluster.nodes[client].hears():
             return
         if not answered:
@@ -73,7 +73,7 @@ class Confirms:
             self.confirmed = runs.union(self.confirmed, runs.run(after + 1, count))
 
     def delays(self, client: int, count: int, from_us: int) -> dict[int, float]:
-        """When each replica's answer to so many messages is with a client, so long after `from_us`."""
+        """Return when the reply of each replica for so many messages reaches the client, relative to `from_us`."""
         queue, fsync_us = self.trial.queue, self.given.timing.fsync_us
         transfer_us = self.given.transfer_us(count)
         found = {queue.master: from_us + fsync_us + self.given.link_us(queue.master, client)}
@@ -85,7 +85,7 @@ class Confirms:
     # Single messages
 
     def await_each(self, client: int, number: int, clock: Clock, beat: int, count: int, lag_us: int) -> None:
-        """The queue has just taken `count` messages, one at each beat."""
+        """Wait for the confirms of `count` messages that the queue has just accepted, one per tick."""
         after = self.trial.queue.taken - count
         more = Stretch(client, number, clock, beat, after, count, self.delays(client, 1, lag_us))
         if self.stretches and self.stretches[-1].goes_on_as(more):
@@ -94,7 +94,7 @@ class Confirms:
             self.stretches.append(more)
 
     def hear(self, now_us: int) -> None:
-        """What all replicas have answered for by now is confirmed."""
+        """Confirm what all replicas have replied for by now."""
         done = False
         for stretch in self.stretches:
             heard = stretch.answered_by(now_us, max(stretch.delays.values()))
@@ -108,7 +108,7 @@ class Confirms:
     # Batches
 
     def await_batch(self, client: int, number: int, count: int) -> None:
-        """The queue has just taken a batch."""
+        """Wait for the confirm of a batch that the queue has just accepted."""
         now_us = self.trial.env.now
         batch = Batch(client, number, self.trial.queue.taken - count, count, self.delays(client, count, now_us))
         self.batches.append(batch)
@@ -116,14 +116,14 @@ class Confirms:
         self.trial.after(last_us - now_us, self.settle, batch)
 
     def refuse_batch(self, client: int, number: int, count: int, answered: bool) -> None:
-        """No queue took a batch."""
+        """Record a batch that no queue accepted."""
         batch = Batch(client, number, None, count, {})
         batch.answered = answered
         self.batches.append(batch)
         self.trial.after(0, self.settle, batch)
 
     def settle(self, *batches: Batch) -> None:
-        """Tells the clients of those batches whose replicas have all answered, or are gone."""
+        """Confirm batches whose replicas have all replied or gone down."""
         for batch in batches:
             if batch in self.batches and max(batch.due_us.values(), default=0) <= self.trial.env.now:
                 self.batches.remove(batch)
@@ -132,7 +132,7 @@ class Confirms:
     # Replicas and clients that go
 
     def forget(self, replicas: set[int]) -> None:
-        """Nobody waits for these replicas any more."""
+        """Stop waiting for these replicas."""
         now_us = self.trial.env.now
         for batch in self.batches:
             for node in replicas & batch.due_us.keys():
@@ -154,19 +154,19 @@ class Confirms:
         return [first, stretch] if stretch.count else [first]
 
     def settle_forgotten(self) -> None:
-        """What waits for nobody any more is confirmed if somebody had answered, and nacked otherwise."""
+        """Confirm what waits for no replica if one had replied, and nack it otherwise."""
         for stretch in self.stretches:
             if not stretch.delays:
                 self.tell(stretch.client, stretch.after, stretch.count, stretch.answered)
         self.stretches = [stretch for stretch in self.stretches if stretch.delays]
 
     def client_gone(self, node: int) -> None:
-        """The node of clients is gone: they never hear."""
+        """Drop the confirms of clients whose node is down."""
         self.stretches = [stretch for stretch in self.stretches if stretch.client != node]
         self.batches = [batch for batch in self.batches if batch.client != node]
 
     def unheard(self, number: int, node: int) -> int:
-        """For how many of a publisher's messages a replica will not answer."""
+        """Return for how many of a publisher's messages a replica will not reply."""
         flowing = sum(one.count for one in self.stretches if one.number == number and one.delays.get(node) == inf)
         together = sum(one.count for one in self.batches if one.number == number and one.due_us.get(node) == inf)
         return flowing + together

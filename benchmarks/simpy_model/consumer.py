@@ -55,24 +55,24 @@ class Consumer:
         return (self.state == ACTIVE) == self.wanted
 
     def becomes(self, state: int) -> None:
-        """Its state changes."""
+        """Change the state."""
         self.state = state
         self.look()
 
     def look(self) -> None:
-        """If it is not content it tries with the next second."""
+        """Try again at the next second if not satisfied."""
         if not self.is_content() and not self.restless.triggered:
             self.restless.succeed()
 
     def wants(self, wanted: bool) -> None:
-        """It is to be away, or to come back."""
+        """Set whether the consumer wants to be connected."""
         self.wanted = wanted
         if not wanted and self.node is not None:
             self.trial.after(0, self.close)
         self.look()
 
     def tries(self) -> None:
-        """It closes its channel, or consumes where the first node runs."""
+        """Close the channel, or consume from the first running node."""
         if self.wanted:
             node = self.cluster.running()[0]
             delay_us = self.given.link_us(node, self.queue.master)
@@ -90,7 +90,7 @@ class Consumer:
             self.gets(flowing=False)
 
     def is_served(self, operation: Operation) -> bool:
-        """Whether the queue serves it now; otherwise it waits, or nobody knows the queue."""
+        """Return True if the queue serves the consumer now. Otherwise it waits, or no node knows the queue."""
         queue = self.queue
         if not queue.serves() and not (queue.awaits_master and queue.absent):
             queue.mailbox.waits(operation)
@@ -98,17 +98,17 @@ class Consumer:
 
     @property
     def is_open(self) -> bool:
-        """Whether its channel is there."""
+        """Return True if the channel is open."""
         return self.state != CLOSED
 
     def close(self) -> None:
-        """Its channel is gone, and what it held is ready again."""
+        """End the channel. Its messages are ready again."""
         if self.state != CLOSED:
             self.subscribed, self.handed, self.stale, self.early = False, 0, runs.EMPTY, runs.EMPTY
             self.becomes(CLOSED)
 
     def loses(self, node: int) -> None:
-        """A node is missed."""
+        """Handle a node that went down."""
         if self.node == node:
             self.close()
 
@@ -121,7 +121,7 @@ class Consumer:
         return self.state == ACTIVE and self.cluster.runs(self.node)
 
     def resumes(self) -> Operation:
-        """Its channel's try to consume again."""
+        """Let the channel try to consume again."""
         return Operation(RESUME, self.node, number=self.subscription)
 
     def wants_to_resume(self, operation: Operation) -> bool:
@@ -129,13 +129,13 @@ class Consumer:
         return self.state == ACTIVE and self.subscription == operation.number and not self.subscribed
 
     def resume(self, operation: Operation) -> None:
-        """Its channel consumes again."""
+        """Consume again on the channel."""
         if self.wants_to_resume(operation) and self.is_served(operation):
             self.subscribed = True
             self.gets(flowing=False)
 
     def cancel(self, operation: Operation) -> None:
-        """Its channel has tried for too long."""
+        """Give up after the channel has tried for too long."""
         if self.wants_to_resume(operation):
             self.becomes(CANCELLED)
 
@@ -157,7 +157,7 @@ class Consumer:
             self.receives(queue.master, ready)
 
     def receives(self, sender: int, some: runs.Runs) -> None:
-        """Messages reach it, unless its node or the one that sent them has gone by now."""
+        """Receive messages, unless the client's or the sender's node is down by now."""
         sent = self.cluster.nodes[sender].status in (RUNNING, STOPPING)
         if sent and self.cluster.runs(self.node):
             self.delivered_twice = runs.union(self.delivered_twice, runs.common(self.delivered, some))
@@ -166,11 +166,11 @@ class Consumer:
     # What it answers
 
     def answers(self) -> bool:
-        """Whether it answers at its beats."""
+        """Return True if the consumer acks at its ticks."""
         return self.state != CLOSED and self.cluster.runs(self.node)
 
     def beats_by(self, time_us: int) -> int:
-        """How many of its beats more than so far have reached the queue by then."""
+        """Return how many further ticks have reached the queue by a time."""
         return max(0, self.clock.by(time_us - self.given.link_us(self.node, self.queue.master)) - self.beats)
 
     def useful(self, count: int) -> int:
@@ -188,7 +188,7 @@ class Consumer:
         return max(0, min(count, first + count - 1, last))
 
     def late(self) -> runs.Runs:
-        """What is stale and it was sent again."""
+        """Return the stale messages that were delivered again."""
         return runs.common(self.stale, self.queue.up_to(self.handed)) if self.stale else runs.EMPTY
 
     def answers_later(self, beats: int) -> None:
@@ -205,7 +205,7 @@ class Consumer:
             mailbox.more_waits(SETTLE, count, self.node, 0)
 
     def answers_reach(self, operation: Operation) -> None:
-        """Answers that waited reach the queue."""
+        """Apply acks that waited for the queue."""
         self.settles(operation.count, unheard=operation.old)
 
     def settles(self, count: int, unheard: bool = False) -> None:

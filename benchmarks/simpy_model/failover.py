@@ -1,5 +1,7 @@
-"""What becomes of a queue when nodes go and come back: who is promoted and with what, who waits for whom. Under
-ha-promote-on-failure always and ha-promote-on-shutdown when-synced, as `hawb.rules.promotion` decides."""
+"""Failover of the queue: which mirror is promoted, with which messages, and which node is waited for.
+
+Rules are those of `hawb.rules.promotion` with ha-promote-on-failure always and ha-promote-on-shutdown when-synced.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def lose_master_at(queue: Queue, node: int) -> None:
-    """A node dies, and the queue's master if it is there."""
+    """Kill a node, and the queue's master if it is there."""
     if queue.up and queue.master == node:
         end_master(queue, stopped=False)
 
 
 def shut_master_down_at(queue: Queue, node: int) -> None:
-    """A node is shut down. A master there takes its mirrors along if none of them is synchronised."""
+    """Shut a node down. A master there stops its mirrors if none is synchronised."""
     if queue.up and queue.master == node:
         end_master(queue, stopped=True)
         if queue.living() and takes_mirrors_down(len(queue.synchronised), WHEN_SYNCED):
@@ -27,7 +29,7 @@ def shut_master_down_at(queue: Queue, node: int) -> None:
 
 
 def end_master(queue: Queue, stopped: bool) -> None:
-    """The master's process ends, and a synchronisation with it."""
+    """End the master's process, and a synchronisation with it."""
     queue.up, queue.stopped = False, stopped
     queue.outages += 1
     queue.down.starts(queue.env.now)
@@ -36,8 +38,7 @@ def end_master(queue: Queue, stopped: bool) -> None:
 
 
 def remove_from_queue(queue: Queue) -> None:
-    """The survivors act on the deaths of the others. While they take a master for alive that has gone they leave
-    everything to it."""
+    """Handle dead nodes on the survivors. While they believe that the master runs they leave everything to it."""
     cluster, alive = queue.cluster, queue.living() | ({queue.master} if queue.up else set())
     if not queue.awaits_master and cluster.is_unmissed(queue.master):
         gone = {queue.master, *queue.mirrors} - alive
@@ -54,7 +55,7 @@ def remove_from_queue(queue: Queue) -> None:
 
 
 def remove_dead_mirrors(queue: Queue, dead: set[int]) -> None:
-    """Mirrors that died are struck out, and others started."""
+    """Remove dead mirrors from the record and start others."""
     if not dead:
         return
     queue.drop(dead)
@@ -70,8 +71,7 @@ def remove_dead_mirrors(queue: Queue, dead: set[int]) -> None:
 
 
 def leave_dead_in_group(queue: Queue, dead: set[int]) -> None:
-    """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group
-    along."""
+    """Keep dead mirrors on the record, unless the master was shut down with its group."""
     first = not queue.awaits_master
     taken_along = queue.stopped and takes_mirrors_down(len(queue.synchronised), WHEN_SYNCED)
     if first:
@@ -85,7 +85,7 @@ def leave_dead_in_group(queue: Queue, dead: set[int]) -> None:
 
 
 def promote(queue: Queue, promoted: int) -> None:
-    """The oldest mirror becomes master with what it holds; what only the old master held is lost."""
+    """Promote the oldest mirror with its messages. Messages that only the old master had are lost."""
     trial = queue.trial
     goes_on = trial.consumer.detach()
     queue.promotions += 1
@@ -105,7 +105,7 @@ def promote(queue: Queue, promoted: int) -> None:
 
 
 def inherit(queue: Queue, promoted: int, keep: set[int]) -> None:
-    """The promoted mirror's copy is the queue's, and other mirrors hold of it what they held."""
+    """Make the promoted mirror's copy the queue's. Other mirrors keep what they have of it."""
     since = queue.since[promoted]
     queue.lose(queue.up_to(since))
     for node in keep:
@@ -113,14 +113,14 @@ def inherit(queue: Queue, promoted: int, keep: set[int]) -> None:
 
 
 def serve_at(queue: Queue, master: int) -> None:
-    """A node serves the queue from now on."""
+    """Serve the queue from this node."""
     queue.master, queue.up, queue.awaits_master, queue.absent = master, True, False, False
     queue.dead_gm_members = {}
     queue.down.stops(queue.env.now)
 
 
 def await_master(queue: Queue) -> None:
-    """No replica may serve the queue. It waits for its master's node, with what is on that node's disk."""
+    """Wait for the master's node, with the messages on its disk."""
     trial = queue.trial
     trial.confirms.forget({queue.master, *queue.mirrors})
     goes_on = trial.consumer.detach()
@@ -133,7 +133,7 @@ def await_master(queue: Queue) -> None:
 
 
 def come_back(queue: Queue, node: int, alone: bool) -> None:
-    """What the queue makes of a node that is back: its master serves it from its disk, another joins it empty."""
+    """Handle a restarted node: the master serves from its disk, another node joins as an empty mirror."""
     if alone and queue.master != node:
         queue.dead_gm_members, queue.absent = {}, True
         queue.strike(queue.mirrors)
@@ -147,7 +147,7 @@ def come_back(queue: Queue, node: int, alone: bool) -> None:
 
 
 def recover(queue: Queue) -> None:
-    """The master's node is back and nobody took over: its mirrors join anew."""
+    """Restart the master from its disk if no mirror was promoted. Its mirrors join again."""
     queue.drop(set(queue.mirrors))
     queue.mailbox.drop_publishes()
     serve_at(queue, queue.master)

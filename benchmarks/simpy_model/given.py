@@ -36,11 +36,11 @@ class Given(Struct, frozen=True):
     consumed: Fraction
 
     def link_us(self, one: int, other: int) -> int:
-        """How long something takes from one node to another."""
+        """Return the latency from one node to another."""
         return 0 if one == other else self.timing.link_latency_us
 
     def transfer_us(self, count: int) -> int:
-        """How long so many messages take from one node to another."""
+        """Return how long a number of messages takes from one node to another."""
         return self.timing.link_latency_us + count * self.size_bytes * 1_000_000 // self.timing.network_bytes_per_s
 
     def sync_us(self, count: int) -> int:

@@ -31,14 +31,14 @@ class Operation(Struct, eq=False):
 
 
 class Mailbox:
-    """The operations that wait, in their order."""
+    """The waiting operations, in order."""
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
         self.waiting: list[Operation] = []
 
     def tries(self, operation: Operation) -> None:
-        """An operation reaches the queue."""
+        """Let an operation reach the queue."""
         publisher, consumer = self.trial.publisher, self.trial.consumer
         reached = {
             PUBLISH: publisher.arrives, SETTLE: consumer.answers_reach, CONSUME: consumer.consume,
@@ -54,7 +54,7 @@ class Mailbox:
             self.trial.env.process(self.gives_up(operation))
 
     def gives_up(self, operation: Operation) -> Process:
-        """It has waited as long as it may."""
+        """Drop an operation that has waited for as long as it may."""
         yield self.trial.later(PATIENCE_US)
         if operation in self.waiting:
             self.waiting.remove(operation)
@@ -73,7 +73,7 @@ class Mailbox:
         self.waits(Operation(kind, node, count, number))
 
     def count(self, kind: str, number: int) -> int:
-        """How much waits of a kind, of one publisher."""
+        """Count what waits of a kind and of one publisher."""
         return sum(one.count for one in self.waiting if one.kind == kind and one.number == number)
 
     def keep(self, lost: bool) -> None:
@@ -82,19 +82,19 @@ class Mailbox:
             operation.old, operation.lost = True, operation.lost or lost
 
     def orphan(self, node: int) -> None:
-        """A node has gone, and the channels there."""
+        """Drop what waits of the channels on a node that has gone down."""
         for operation in self.waiting:
             operation.orphaned = operation.orphaned or (operation.kind == PUBLISH and operation.node == node)
 
     def drop_publishes(self) -> None:
-        """Drop the waiting messages, which no replica has."""
+        """Drop waiting messages that no replica has."""
         messages = [operation for operation in self.waiting if operation.kind == PUBLISH]
         self.waiting = [operation for operation in self.waiting if operation not in messages]
         for operation in messages:
             self.trial.after(0, self.tries, replace(operation, lost=True))
 
     def release(self) -> None:
-        """Everything tries again."""
+        """Let all waiting operations try again."""
         waiting, self.waiting = self.waiting, []
         for operation in waiting:
             self.trial.after(0, self.tries, replace(operation))

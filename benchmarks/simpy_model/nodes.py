@@ -1,4 +1,4 @@
-"""Nodes that die, stop, pause and come back, and what the others make of it."""
+"""Nodes that die, stop, pause and come back, and how the other nodes react."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Node:
         self.wanted = True
 
     def hears(self) -> bool:
-        """Whether its clients are answered."""
+        """Return True if the node's clients are answered."""
         return self.status == RUNNING and not self.awaits
 
 
@@ -54,21 +54,21 @@ class Cluster:
         self.dark = Stopwatch()
 
     def running(self) -> list[int]:
-        """The nodes that run."""
+        """Return the running nodes."""
         return [node.number for node in self.nodes if node.status == RUNNING]
 
     def runs(self, node: int | None) -> bool:
-        """Whether a node runs."""
+        """Return True if the node runs."""
         return node is not None and self.nodes[node].status == RUNNING
 
     def goes_dark(self) -> None:
-        """Metadata cannot be changed while no node runs."""
+        """Record that metadata cannot be changed, as no node runs."""
         if bool(self.running()) == (self.dark.since_us is None):
             return
         (self.dark.stops if self.running() else self.dark.starts)(self.env.now)
 
     def befalls(self, history: Iterable[Event]) -> Process:
-        """What a history holds. Raises ValueError for faults that there are no rules for."""
+        """Process the faults of a history. Raises ValueError for faults without rules."""
         for time_us, kind, about in history:
             if kind not in FAULTS:
                 accepted = ", ".join(histories.NAMES[fault] for fault in FAULTS)
@@ -77,7 +77,7 @@ class Cluster:
             self.befall(kind, [node for node in self.nodes if about >> node.number & 1])
 
     def befall(self, kind: int, chosen: list[Node]) -> None:
-        """The next of it."""
+        """Process the next fault."""
         if kind in (histories.CONSUMERS_AWAY, histories.CONSUMERS_BACK):
             self.trial.consumer.wants(kind == histories.CONSUMERS_BACK)
             return
@@ -94,7 +94,7 @@ class Cluster:
     # Going down
 
     def kill(self, nodes: list[Node]) -> None:
-        """Nodes die without warning."""
+        """Kill nodes without warning."""
         self.trial.catches_up(self.env.now - 1)
         known = [node for node in nodes if node.status in (RUNNING, STOPPING)]
         for node in nodes:
@@ -107,14 +107,14 @@ class Cluster:
             self.trial.publisher.loses(node.number)
 
     def stop(self, node: Node) -> None:
-        """A controlled shutdown."""
+        """Stop nodes in a controlled way."""
         if node.status == PAUSED:
             self.end(node)
         elif node.status == RUNNING:
             self.trial.after(0, self.shut_down, node)
 
     def shut_down(self, node: Node) -> None:
-        """A node's broker begins to end: its clients go first, and what they held goes back to a master there."""
+        """Begin to end a node's broker: its clients go first, and what they held returns to a master there."""
         queue, consumer = self.trial.queue, self.trial.consumer
         serves = node.status == RUNNING and queue.up and queue.master == node.number
         if serves and consumer.node == node.number and consumer.is_open:
@@ -135,7 +135,7 @@ class Cluster:
             self.trial.happens(self.stopped, node)
 
     def stopped(self, node: Node) -> None:
-        """The broker has ended."""
+        """End the broker."""
         if node.awaits:
             node.status = PAUSED
             self.look_again()
@@ -143,7 +143,7 @@ class Cluster:
             self.end(node)
 
     def end(self, node: Node) -> None:
-        """A node whose broker has ended goes down altogether, and is no longer seen."""
+        """Take a node down whose broker has ended."""
         node.status, node.awaits = DOWN, False
         self.decide_who_pauses()
         self.pause()
@@ -165,7 +165,7 @@ class Cluster:
         self.trial.happens(self.miss, node)
 
     def miss(self, gone: Node) -> None:
-        """Whoever runs knows that a node is gone, and those who see too few pause."""
+        """Let running nodes learn that a node is gone. Those that see too few nodes pause."""
         trial, replicas = self.trial, (self.trial.queue.master, *self.trial.queue.mirrors)
         for number in self.running():
             self.nodes[number].believes.discard(gone.number)
@@ -177,14 +177,14 @@ class Cluster:
         self.pause()
 
     def is_unmissed(self, node: int) -> bool:
-        """Whether a node has gone and somebody still takes it for running."""
+        """Return True if a node has gone and another still takes it for running."""
         running = self.running()
         return node not in running and any(node in self.nodes[watcher].believes for watcher in running)
 
     # pause_minority
 
     def sees_enough(self, node: Node) -> bool:
-        """Whether a node takes a majority for connected."""
+        """Return True if a node believes that it is connected to a majority."""
         seen = 1
         for other in self.nodes:
             if other is not node:
@@ -193,19 +193,19 @@ class Cluster:
         return has_majority(seen, len(self.nodes))
 
     def decide_who_pauses(self) -> None:
-        """Those that run and see too few."""
+        """Mark running nodes that see too few others."""
         for number in self.running():
             node = self.nodes[number]
             node.awaits = node.awaits or not self.sees_enough(node)
 
     def pause(self) -> None:
-        """Those that are to pause begin to stop."""
+        """Begin to stop the nodes that are to pause."""
         for number in self.running():
             if self.nodes[number].awaits:
                 self.stop(self.nodes[number])
 
     def look_again(self) -> None:
-        """Something has changed: in a second paused nodes look whether they may go on."""
+        """Let paused nodes check in a second whether they may go on."""
         if not self.looks and any(node.status == PAUSED for node in self.nodes):
             self.looks = True
             self.env.process(self.looks_around())
@@ -221,7 +221,7 @@ class Cluster:
     # Coming up
 
     def start_idle(self) -> None:
-        """Nodes boot that are down though nothing keeps them down."""
+        """Boot nodes that are down though nothing keeps them down."""
         for node in self.nodes:
             if node.wanted and node.status == DOWN:
                 self.boot(node)
@@ -233,7 +233,7 @@ class Cluster:
         self.start_idle()
 
     def boot(self, node: Node) -> None:
-        """A node's broker starts."""
+        """Start a node's broker."""
         node.status, node.boots, node.awaits = BOOTING, node.boots + 1, False
         self.env.process(self.boots(node, node.boots))
 
@@ -259,14 +259,14 @@ class Cluster:
             self.come_up(ready[0])
 
     def must_wait(self, node: Node) -> bool:
-        """Whether a node waits for one that it believed running when it went."""
+        """Return True if a node waits for another that it believed running when it went down."""
         others = [self.nodes[number] for number in node.believes]
         return not self.running() and any(
             other.status != WAITING or node.number not in other.believes for other in others
         )
 
     def come_up(self, node: Node) -> None:
-        """A node joins its cluster."""
+        """Let a node join its cluster."""
         if node.number in self.departures:
             self.departures.pop(node.number).interrupt()
             self.miss(node)

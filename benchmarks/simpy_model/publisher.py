@@ -1,4 +1,4 @@
-"""A publisher: it connects to the first node that runs, sends at its rate, and flow control holds it up."""
+"""A publisher: it connects to the first running node and sends at its rate unless flow control blocks it."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Publisher:
             yield self.trial.next_second()
 
     def opens(self, node: int) -> None:
-        """It begins to send."""
+        """Begin to send."""
         self.node, self.clock, self.sent = node, Clock(self.env.now, self.given.published), 0
         self.number, self.blocked, self.lost = self.number + 1, False, self.env.event()
 
     def loses(self, node: int) -> None:
-        """A node is gone. What has left the publisher is on its way; what it was held up with no queue ever saw."""
+        """Handle a node that went down. Messages that were sent are on their way; the queue never sees blocked ones."""
         if self.node == node:
             if not self.blocked:
                 self.sends_together()
@@ -49,7 +49,7 @@ class Publisher:
             self.lost.succeed()
 
     def lag_us(self) -> int:
-        """How long its messages take to the queue's master."""
+        """Return how long its messages take to the queue's master."""
         return self.given.link_us(self.node, self.queue.master) if self.queue.up else 0
 
     # What flows
@@ -89,7 +89,7 @@ class Publisher:
             self.confirms.tell(self.node, None, count, queue.absent)
 
     def credit(self) -> int | None:
-        """How many messages more its channel may send; None where nothing holds it up."""
+        """Return how many more messages its channel may send, or None if nothing blocks it."""
         if self.queue.is_busy():
             return left(self.sent, self.queue.mailbox.count(PUBLISH, self.number), TO_MASTER)
         silent = self.queue.silent()
@@ -97,7 +97,7 @@ class Publisher:
         return min(frees, default=None)
 
     def goes_on(self) -> None:
-        """If nothing holds it up any more it sends all that it was held up with."""
+        """Send all blocked messages if nothing blocks the publisher any more."""
         if self.blocked and self.node is not None and self.credit() is None:
             self.blocked = False
             self.sends_together()
@@ -113,7 +113,7 @@ class Publisher:
             self.trial.after(self.lag_us(), self.arrives, batch)
 
     def arrives(self, batch: Operation) -> None:
-        """A batch reaches the queue, or waits for it."""
+        """Let a batch reach the queue, or wait for it."""
         queue = self.queue
         if queue.keeps():
             queue.mailbox.waits(batch)

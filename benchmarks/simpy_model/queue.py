@@ -43,45 +43,45 @@ class Queue:
 
     @property
     def lags(self) -> bool:
-        """Whether a mirror lacks messages, or may."""
+        """Return True if a mirror lacks messages, or may lack some."""
         return len(self.synchronised) < len(self.mirrors)
 
     def serves(self) -> bool:
-        """Whether it does what clients ask for."""
+        """Return True if the queue serves clients."""
         return self.up and self.syncing is None
 
     def is_busy(self) -> bool:
-        """Whether what clients send waits."""
+        """Return True if what clients send waits."""
         return self.syncing is not None if self.up else not self.awaits_master
 
     def keeps(self) -> bool:
-        """Whether what clients publish waits: also at mirrors that live without a master."""
+        """Return True if published messages wait, including at mirrors without a master."""
         return self.is_busy() or (self.awaits_master and not self.absent and bool(self.living()))
 
     def living(self) -> set[int]:
-        """The mirrors that are running processes."""
+        """Return the running mirrors."""
         return {node for node in self.mirrors if self.cluster.runs(node)}
 
     def silent(self) -> list[int]:
-        """The mirrors that have died, while nobody has missed them."""
+        """Return mirrors that have died and that no node has missed yet."""
         return [node for node in self.mirrors if not self.cluster.runs(node)] if self.up else []
 
     # Messages
 
     def store(self, count: int) -> None:
-        """Every replica that they reach takes messages."""
+        """Store messages on every replica that they reach."""
         self.content = runs.union(self.content, runs.run(self.taken + 1, count))
         self.taken += count
         self.copies += count * len(self.living())
 
     def take_out(self, some: runs.Runs) -> None:
-        """Messages leave the queue in an orderly way, and its mirrors may lack none any more."""
+        """Remove messages from the queue's head. Its mirrors may lack none afterwards."""
         self.content = runs.minus(self.content, some)
         if some and self.lags:
             self.trial.after(0, self.synchronise_drained)
 
     def lose(self, some: runs.Runs) -> None:
-        """Messages are gone for good."""
+        """Lose messages for good."""
         self.content, self.lost = runs.minus(self.content, some), runs.union(self.lost, some)
 
     def up_to(self, last: int) -> runs.Runs:
@@ -93,28 +93,28 @@ class Queue:
     # Mirrors
 
     def strike(self, nodes: Iterable[int]) -> None:
-        """Mirrors leave the record."""
+        """Remove mirrors from the record."""
         gone = set(nodes)
         self.mirrors = [node for node in self.mirrors if node not in gone]
         self.synchronised -= gone
 
     def drop(self, nodes: set[int]) -> None:
-        """Mirrors leave, and nobody waits for them any more."""
+        """Remove mirrors that no confirm waits for any more."""
         self.strike(nodes)
         self.trial.confirms.forget(nodes)
 
     def add_mirrors(self) -> None:
-        """Starts the mirrors that are missing."""
+        """Start missing mirrors."""
         for node in self.cluster.running():
             if node != self.master and node not in self.mirrors:
                 self.start_mirror(node)
 
     def start_mirror(self, node: int) -> None:
-        """A mirror is to join."""
+        """Start to add a mirror."""
         self.trial.after(self.given.link_us(self.master, node), self.join, node)
 
     def join(self, node: int) -> None:
-        """A mirror joins, empty whatever it held before."""
+        """Add an empty mirror, whatever it held before."""
         is_there = node in self.mirrors or (self.up and node == self.master)
         if is_there or not self.cluster.runs(node) or not (self.up or self.awaits_master):
             return
@@ -128,7 +128,7 @@ class Queue:
         self.trial.after(0, self.synchronise)
 
     def synchronise_drained(self) -> None:
-        """Mirrors that hold all that the master holds are synchronised."""
+        """Mark mirrors as synchronised that hold all that the master holds."""
         if self.lags and self.serves():
             known = self.living() - self.depth_unknown
             self.synchronised |= {node for node in known if not self.up_to(self.since[node])}
@@ -136,13 +136,13 @@ class Queue:
     # Explicit synchronisation
 
     def take_effect(self) -> None:
-        """The master looks what its policy asks for."""
+        """Let the master apply its policy."""
         if self.serves():
             self.add_mirrors()
             self.trial.after(0, self.synchronise)
 
     def synchronise(self) -> None:
-        """ha-sync-mode automatic looks whether there is something to do."""
+        """Start a synchronisation if ha-sync-mode is automatic and a mirror needs one."""
         invited = self.living() - self.synchronised
         if invited and self.given.syncs and self.serves():
             self.syncs_with = invited
@@ -159,7 +159,7 @@ class Queue:
         self.trial.happens(self.finish_sync, messages)
 
     def finish_sync(self, messages: int) -> None:
-        """The last batch has arrived: the mirrors that took part hold what the master holds."""
+        """End a synchronisation with its last batch: mirrors that took part hold what the master holds."""
         took_part = self.syncs_with & self.living()
         self.since |= dict.fromkeys(took_part, 0)
         self.copies += messages * len(took_part)
@@ -169,7 +169,7 @@ class Queue:
         self.goes_on()
 
     def abort_sync(self) -> None:
-        """A synchronisation ends early: the mirrors are left empty, and have lost count of the master's depth."""
+        """End a synchronisation early: the mirrors are empty and do not know the master's depth."""
         self.syncing.interrupt()
         left = self.syncs_with & set(self.mirrors)
         self.since |= dict.fromkeys(left, self.taken)
@@ -179,18 +179,18 @@ class Queue:
             self.goes_on()
 
     def end_sync(self) -> None:
-        """It serves clients again."""
+        """Serve clients again."""
         self.syncing, self.syncs_with = None, set()
         self.blocked.stops(self.env.now)
 
     def leave_sync(self, dead: set[int]) -> None:
-        """Mirrors that died leave a synchronisation; without others it ends."""
+        """Remove dead mirrors from a synchronisation, which ends if none is left."""
         self.syncs_with -= dead
         if not self.syncs_with:
             self.abort_sync()
 
     def goes_on(self) -> None:
-        """It serves again, from now on: next its policy takes effect, and what has waited tries again."""
+        """Serve again: the policy takes effect first, then waiting operations try again."""
         self.trial.after(0, self.take_effect)
         self.mailbox.release()
         self.trial.consumer.gets(flowing=False)

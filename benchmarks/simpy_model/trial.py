@@ -1,4 +1,4 @@
-"""A trial: SimPy's environment, everybody in it, and what flows between two events."""
+"""A trial: SimPy's environment, the cluster and its clients, and what flows between two events."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Due(simpy.Event):
 
 
 class Trial:
-    """A cluster, its queue and its clients, all well in the beginning."""
+    """A cluster, its queue and its clients, all running in the beginning."""
 
     def __init__(self, given: Given, seed: int) -> None:
         self.given, self.env = given, simpy.Environment()
@@ -47,7 +47,7 @@ class Trial:
         self.publisher, self.consumer = Publisher(self), Consumer(self)
 
     def through(self, history: Iterable[tuple[int, int, int]], horizon_us: int) -> Record:
-        """What has come by the horizon of a history (`hawb.study.histories`)."""
+        """Return the outcome of a history (`hawb.study.histories`) by the horizon."""
         for process in (self.cluster.befalls(history), self.publisher.connects(), self.consumer.connects()):
             self.env.process(process)
         self.env.run(until=Due(self.env, horizon_us, URGENT))
@@ -55,7 +55,7 @@ class Trial:
         return self.record()
 
     def record(self) -> Record:
-        """What has come of it by now."""
+        """Return the outcome so far."""
         queue, confirms, consumer, now_us = self.queue, self.confirms, self.consumer, self.env.now
         down_s = queue.down.at(now_us) / SECOND_US
         return Record(
@@ -81,11 +81,11 @@ class Trial:
     # Time passes
 
     def after(self, delay_us: int, act: Callable[..., None], *about: object) -> None:
-        """Something happens after a while."""
+        """Schedule something after a while."""
         self.env.timeout(delay_us).callbacks.append(lambda _: self.happens(act, *about))
 
     def next_second(self) -> Due:
-        """The next whole second, before what else is due then."""
+        """Wait for the next whole second, before what else is due then."""
         return Due(self.env, SECOND_US - self.env.now % SECOND_US, URGENT)
 
     def tell_news(self) -> None:
@@ -95,7 +95,7 @@ class Trial:
             self.news = self.env.event()
 
     def later(self, delay_us: int) -> Due:
-        """A timer that runs out after what else is due then."""
+        """Start a timer that fires after what else is due then."""
         return Due(self.env, delay_us, LATE)
 
     def happens(self, act: Callable[..., None], *about: object) -> None:

@@ -234,10 +234,10 @@ class Drive:
         unpowered = [node.erlang for node in self.cluster.nodes.values() if node.number in unplugged]
         nodes, others = (term([Atom(one) for one in names]) for names in (asked, unpowered))
         try:
-            told = self.cluster.control.evaluate(f"control:views({nodes}, {others})", VIEW_S * max(1, len(asked)))
+            reports = self.cluster.control.evaluate(f"control:views({nodes}, {others})", VIEW_S * max(1, len(asked)))
         except CallFailed as failed:
-            told = {erlang: {"failed": str(failed)} for erlang in asked}
-        for erlang, view in told.items():
+            reports = {erlang: {"failed": str(failed)} for erlang in asked}
+        for erlang, view in reports.items():
             views[self.cluster.names[erlang]] |= view | ({"nodes": sorted(view["nodes"])} if "nodes" in view else {})
         if self.on_look:
             self.on_look(views)

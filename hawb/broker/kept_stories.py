@@ -71,8 +71,8 @@ def save_export(folder: Path, moment: str, export: Export) -> None:
     """Write the files of an export."""
     if export.definitions is not None:
         name = "definitions.json" if moment == "before" else "definitions-after.json"
-        write(folder / name, keyed({part: Rows(told) if isinstance(told, list) else told
-                                    for part, told in export.definitions.items()}))  # fmt: skip
+        write(folder / name, keyed({part: Rows(content) if isinstance(content, list) else content
+                                    for part, content in export.definitions.items()}))  # fmt: skip
     write(folder / f"queues-{moment}.json", lines(export.queues))
     write(folder / f"nodes-{moment}.json", lines(export.nodes))
 

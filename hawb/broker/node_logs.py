@@ -118,8 +118,8 @@ def messages(log: str) -> Iterator[tuple[float, str]]:
             yield at_s, said
         said = text
         if begins:
-            told = datetime.fromisoformat(begins["time"])
-            at_s = (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+            time = datetime.fromisoformat(begins["time"])
+            at_s = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     if said:
         yield at_s, said
 

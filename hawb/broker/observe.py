@@ -72,12 +72,12 @@ def glance(drive: Drive) -> dict[str, Any]:
     places |= {tag: status for row in rows for tag, status in row["consumers"].items()}
     counting = counted(drive.clients.subscribers.values(), queues)
     gone = drive.clients.declared - queues.keys()
-    told = {"queues": queues, "deleted": sorted(gone, key=split_queue)}
+    seen = {"queues": queues, "deleted": sorted(gone, key=split_queue)}
     return {
         "nodes": {name: node_state(view["state"]) for name, view in sorted(views.items())},
         "partitions": sides(drive, views),
         # Where no node runs, none can be asked.
-        **(told if any("queues" in view for view in views.values()) else {}),
+        **(seen if any("queues" in view for view in views.values()) else {}),
         "ledger": ledger,
         "consumers": {
             name: consumer_of(subscriber, places.get(name), subscriber.queue in counting)
@@ -112,15 +112,15 @@ def publishers_of(drive: Drive) -> dict[str, dict[str, Any]]:
     The number of messages that one has published is unknown while RabbitMQ does not read from it: some of them wait in
     sockets.
     """
-    publishers, told = drive.clients.publishers, {}
+    publishers, found = drive.clients.publishers, {}
     nodes = drive.cluster.running() if any(publisher.open for publisher in publishers.values()) else ()
     waiting = {name for node in nodes for name in drive.cluster.control.evaluate(f"control:held_back('{node.erlang}')")}
     for name, publisher in sorted(publishers.items()):
         state = publisher.state(throttled=publisher.connection in waiting, now_s=time.monotonic())
-        told[name] = {"state": state, "published": publisher.published, "confirmed": publisher.confirmed}
+        found[name] = {"state": state, "published": publisher.published, "confirmed": publisher.confirmed}
         if state == "blocked":
-            del told[name]["published"]
-    return told
+            del found[name]["published"]
+    return found
 
 
 def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]) -> set[str]:
@@ -142,7 +142,7 @@ def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> d
     """
     active = subscriber.state == "active" and subscriber.subscribed
     deaf = active and status is None and not subscriber.cancel_notify
-    told = {
+    found = {
         # A client without cancel notifications still counts as active. If a client with them got none, its channel
         # tries to consume again from a queue whose master is gone.
         "state": "cancelled" if deaf else subscriber.state,
@@ -151,10 +151,10 @@ def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> d
         "cancel_notified": subscriber.cancel_notified,
     }
     if UNNUMBERED not in subscriber.received:
-        told["received"] = as_lists(as_set(subscriber.received))
+        found["received"] = as_lists(as_set(subscriber.received))
         if counting:
-            told["unacknowledged"] = as_lists(as_set(number for _, number in subscriber.held))
-    return told
+            found["unacknowledged"] = as_lists(as_set(number for _, number in subscriber.held))
+    return found
 
 
 def node_state(state: str) -> str:
@@ -167,14 +167,14 @@ def queues_of(drive: Drive, views: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
     `views` is the result of `Drive.snapshot`.
     """
-    told = {
+    found = {
         node: {join_queue(row["vhost"], row["name"]): queue_of(drive, row) for row in view["queues"]}
         for node, view in views.items()
         if "queues" in view
     }
     queues = {}
-    for name in sorted({name for view in told.values() for name in view}, key=split_queue):
-        known = {node: view[name] for node, view in told.items() if name in view}
+    for name in sorted({name for view in found.values() for name in view}, key=split_queue):
+        known = {node: view[name] for node, view in found.items() if name in view}
         queues[name] = next(iter(known.values()))
         seen = seen_by(known)
         if len(seen) > 1:

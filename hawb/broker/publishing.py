@@ -17,11 +17,11 @@ ALTERNATE = "CC"
 
 Numbers = list[tuple[str, int]]
 """A message's number in each of its queues."""
-Told = Callable[[Numbers, str], None]
+OnConfirm = Callable[[Numbers, str], None]
 """A callback for messages that were confirmed or nacked."""
 
 
-async def opened(channel: Channel, mode: str, told: Told) -> Publishing:
+async def opened(channel: Channel, mode: str, told: OnConfirm) -> Publishing:
     """Return a channel that is ready to publish. Raise Refused."""
     publishing = Publishing(channel, told)
     if mode == "confirm":
@@ -35,7 +35,7 @@ async def opened(channel: Channel, mode: str, told: Told) -> Publishing:
 class Publishing:
     """A channel that publishes; `pending` has the messages that wait for a confirm, by delivery tag."""
 
-    def __init__(self, channel: Channel, told: Told):
+    def __init__(self, channel: Channel, told: OnConfirm):
         self.channel, self._told = channel, told
         self.confirming = False
         self.pending: dict[int, Numbers] = {}

@@ -100,5 +100,5 @@ def _play(drive: Drive, scenario: Scenario, logged: bool, witness: Witness | Non
     drive.logs.begin(None)
     if witness:
         witness.end(drive)
-    told = observe(drive, scenario) | {"broker": broker}
-    return Played(scenario, told, glances, drive.logs.lines() if logged else ())
+    observed = observe(drive, scenario) | {"broker": broker}
+    return Played(scenario, observed, glances, drive.logs.lines() if logged else ())

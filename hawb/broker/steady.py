@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from hawb.broker.publishing import Numbers, Publishing, Told
+from hawb.broker.publishing import Numbers, OnConfirm, Publishing
 from hawb.engine.core.naming import split_queue
 from hawb.scenario.verbs import Publisher
 
@@ -50,7 +50,7 @@ async def run_at_ticks(clock: Clock, goes_on: Callable[[], bool], act: Callable[
 class SteadyPublisher:
     """A publisher that runs until it is closed, or its channel is. `number` returns the number of the next message."""
 
-    def __init__(self, verb: Publisher, clock: Clock, number: Callable[[], Numbers], told: Told):
+    def __init__(self, verb: Publisher, clock: Clock, number: Callable[[], Numbers], told: OnConfirm):
         self._verb, self._number, self._told = verb, number, told
         self._names = [split_queue(verb.queue)[1]]
         self.connection = f"publisher {verb.name}"

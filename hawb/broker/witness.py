@@ -85,8 +85,8 @@ class Witness:
         }  # fmt: skip
         changed = {part: changes(self._known[part], now[part]) for part in now}
         self._known = now
-        if told := {part: found for part, found in changed.items() if found}:
-            self.sightings.append({"at": round(time.time(), 3), **told})
+        if news := {part: found for part, found in changed.items() if found}:
+            self.sightings.append({"at": round(time.time(), 3), **news})
 
 
 def changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import Destination, refuse, tell_notes, write_scenario
+from hawb.cli.files import Destination, print_notes, refuse, write_scenario
 from hawb.cli.live import read_live
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.saving import Kind
@@ -91,7 +91,7 @@ def write_numbers(file: Path, definitions: str, listings: Sequence[str], queue: 
 
     begun = begin(definitions, listings, queue)
     write_scenario(file, begun.text, replace=False)
-    tell_notes(begun.notes)
+    print_notes(begun.notes)
 
 
 def write_imported(output: Path, imported: Imported) -> None:
@@ -100,4 +100,4 @@ def write_imported(output: Path, imported: Imported) -> None:
     from hawb.scenario.load import read_scenario
 
     write_scenario(output, dump(read_scenario(imported.scenario)))
-    tell_notes(imported.notes)
+    print_notes(imported.notes)

@@ -186,7 +186,7 @@ def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
     return refused_in(files[0], read_scenario, imported.scenario), imported.notes, imported.live
 
 
-def tell_notes(notes: Sequence[str]) -> None:
+def print_notes(notes: Sequence[str]) -> None:
     """Write notes to standard error, for answers that do not end with them."""
     for note in notes:
         click.echo(f"note: {shown(note)}", err=True)

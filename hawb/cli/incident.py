@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from hawb.cli.files import Destination, Source, refuse, tell_notes, write_scenario
+from hawb.cli.files import Destination, Source, print_notes, refuse, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.pages import of_pages, write_page
 from hawb.incident.files import Limits, pipes
@@ -141,7 +141,7 @@ def parted(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 def note_pipes(given: Iterable[Path]) -> None:
     """Say which pipes are not read because they stand in a folder."""
-    tell_notes([f"{pipe}: pipes in a folder are not read; name the pipe itself" for pipe in pipes(given)])
+    print_notes([f"{pipe}: pipes in a folder are not read; name the pipe itself" for pipe in pipes(given)])
 
 
 def no_log(path: Path) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first
-from hawb.cli.files import Destination, Source, is_scenario, play, refuse, refused_in, tell_notes, write_folder
+from hawb.cli.files import Destination, Source, is_scenario, play, print_notes, refuse, refused_in, write_folder
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
@@ -60,7 +60,7 @@ def migrate(
     except NoRoad as refused:
         raise SystemExit(refuse(refused)) from None
     if RELEASE_UNKNOWN in planned.notes:
-        tell_notes([RELEASE_UNKNOWN])
+        print_notes([RELEASE_UNKNOWN])
     if plan is not None:
         write_plan(plan, planned)
     if page is not None:
@@ -112,7 +112,7 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
         found = inventory.of_files(files, release), read_routing(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    tell_notes(found[0].notes if notes else ())
+    print_notes(found[0].notes if notes else ())
     return found
 
 

@@ -19,9 +19,9 @@ from hawb.cli.files import (
     cluster_of,
     is_scenario,
     play,
+    print_notes,
     refuse,
     refused_in,
-    tell_notes,
     write_scenario,
 )
 from hawb.cli.formats import CI_FORMS, TEXT, of_formats
@@ -71,7 +71,7 @@ def safe(files: tuple[str, ...], live: str | None, node: str | None, page: Path 
     where = files[0] if live is None else live
     scenario, notes, known = cluster_of(files) if live is None else live_cluster(live)
     if form != TEXT and not (live is not None and form == "line"):
-        tell_notes(notes)
+        print_notes(notes)
     played, found = refused_in(where, outlook, scenario, None if node is None else [node], known)
     if node is not None and known.nodes_listed and not found.forecasts:
         raise SystemExit(refuse(no_such_node(where, node, played)))
@@ -162,7 +162,7 @@ def explore(
     played = play(file)[1]
     with contextlib.ExitStack() as stack:
         if master is None:
-            progress = local_search.search(played, asked, tell_of_compiling)
+            progress = local_search.search(played, asked, announce_compiling)
         else:
             spark = stack.enter_context(spark_session(master, settings))
             from hawb.study.spark_search import AT_A_TIME, spread
@@ -182,11 +182,11 @@ def explore(
     raise SystemExit(view.verdict(asked, answer).exit_status)
 
 
-TELL_EVERY_S = 10
+PROGRESS_EVERY_S = 10
 """Seconds between two lines of progress without a terminal."""
 
 
-def tell_of_compiling() -> None:
+def announce_compiling() -> None:
     """Write to standard error that the search continues once it is compiled."""
     click.echo("\ncompiling the search, once; this takes up to a minute", err=True)
 
@@ -199,18 +199,18 @@ def watched(
 ) -> Progress:
     """Follow a search to its end, a signal, or a limit of states or seconds; return its last progress.
 
-    Show progress on standard error: in a terminal continuously, else every `TELL_EVERY_S`.
+    Show progress on standard error: in a terminal continuously, else every `PROGRESS_EVERY_S`.
     """
-    began, told_at_s, progress = time.monotonic(), 0.0, None
+    began, shown_at_s, progress = time.monotonic(), 0.0, None
     terminal = sys.stderr.isatty()
     with contextlib.suppress(KeyboardInterrupt, Stopped):
         for progress in search:
             elapsed_s = time.monotonic() - began
             if terminal:
                 click.echo(f"\r\x1b[K{rate(progress, elapsed_s)}", nl=False, err=True)
-            elif elapsed_s - told_at_s >= TELL_EVERY_S:
+            elif elapsed_s - shown_at_s >= PROGRESS_EVERY_S:
                 click.echo(rate(progress, elapsed_s), err=True)
-                told_at_s = elapsed_s
+                shown_at_s = elapsed_s
             if (states is not None and progress.states >= states) or (seconds is not None and elapsed_s >= seconds):
                 break
     if terminal:
@@ -256,7 +256,7 @@ def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: flo
         write_page(page, findings.page(name, found, clusters[name].notes))
     answers = [findings.report_of(name, found, clusters[name].notes) for name, found in reports.items()]
     if form in (*CI_FORMS, "json"):
-        tell_notes([note for cluster in clusters.values() for note in cluster.notes])
+        print_notes([note for cluster in clusters.values() for note in cluster.notes])
         click.echo(as_json(reports) if form == "json" else lint_for_ci(files, reports, form))
     else:
         click.echo("\n\n".join(map(for_terminal, answers)))

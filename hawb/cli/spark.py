@@ -381,7 +381,7 @@ def spark_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSes
 
     End the program if the session cannot be opened or Spark fails.
     """
-    from hawb.study.executors import told_of_executors
+    from hawb.study.executors import reporting_executors
     from hawb.study.failures import FAILURES, SparkFailed
     from hawb.study.java import JavaNotFoundError
     from hawb.study.spark import SparkRefused, session
@@ -390,7 +390,7 @@ def spark_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSes
     try:
         spark = session(master=master, **settings)
         try:
-            with told_of_executors(spark, lambda line: click.echo(f"\n{shown(line)}", err=True)):
+            with reporting_executors(spark, lambda line: click.echo(f"\n{shown(line)}", err=True)):
                 yield spark
         finally:
             spark.stop()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import STDIN, Destination, Source, cluster_of, refuse, refused_in, tell_notes, write_scenario
+from hawb.cli.files import STDIN, Destination, Source, cluster_of, print_notes, refuse, refused_in, write_scenario
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.roads import VIA_HELP, known_release, release_of, stops
 
@@ -109,7 +109,7 @@ def upgrade(
     task = task_of(run, drain=drain, **({} if away is None else {"away_s": away}))
     orders = () if order is None else (_listed("--order", order, task.nodes, every=True),)
     if as_json or str(runbook) == STDIN:
-        tell_notes(notes)
+        print_notes(notes)
     if legs:
         answer = _along(run, legs, task, measures, waits, orders, notes, before)
     else:

@@ -26,9 +26,9 @@ from hawb.conformance.races import (
     SEEDS,
     in_the_order_of,
     luckily_taken,
+    outcomes_by_seed,
     renamed,
     renamings,
-    tellings,
     with_steady_numbers,
 )
 from hawb.engine.core.runs import as_lists, minus, normal
@@ -67,7 +67,7 @@ def compare(played: Played, known: Uncompared | None = None, seeds: int = SEEDS)
     They are the fewest over seeds and renamings of exchangeable nodes: the scenario's own seed first, then `seeds`
     others. Raise ScenarioRefused for a scenario that the model has no rules for.
     """
-    return compare_parts(played, lambda told: {WHOLE: told}, known, seeds).get(WHOLE, [])
+    return compare_parts(played, lambda whole: {WHOLE: whole}, known, seeds).get(WHOLE, [])
 
 
 def compare_parts(
@@ -98,8 +98,8 @@ def fewest(
     """
     found: dict[str, list[Difference]] = {}
     left = set(parts)
-    for told in tellings(scenario, [step for step, _ in seen], seeds):
-        mine = [cut(part) for part in told]
+    for outcomes in outcomes_by_seed(scenario, [step for step, _ in seen], seeds):
+        mine = [cut(part) for part in outcomes]
         for names in renamings(scenario):
             for part in sorted(left):
                 differing = [
@@ -123,8 +123,8 @@ def alike(scenario: Scenario, mine: dict[str, Any], seen: dict[str, Any], names:
     events, refusing, lost = mine["events"], rejecting(scenario), outrun(mine, seen) | luckily_kept(mine, seen)
     lost |= luckily_inherited(mine, seen) | luckily_taken(scenario, mine)
     mine, seen = (
-        without_queues(without_shares(without_consumers(told, cancelled, events, refusing), moved), lost)
-        for told in (mine, seen)
+        without_queues(without_shares(without_consumers(one, cancelled, events, refusing), moved), lost)
+        for one in (mine, seen)
     )
     return with_steady_numbers(mine, seen, scenario), seen
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from hawb.conformance.races import Told, whole, without
+from hawb.conformance.races import Outcome, whole, without
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import Scenario
 from hawb.scenario.verbs import Declare
@@ -34,7 +34,7 @@ SHARES = ("received", "unacknowledged", "activity_status")
 """A consumer's fields that depend on the messages of other consumers of its queue."""
 
 
-def luckily_cancelled(scenario: Scenario, mine: Told, its: Told) -> dict[str, str]:
+def luckily_cancelled(scenario: Scenario, mine: Outcome, its: Outcome) -> dict[str, str]:
     """Return the consumers whose cancellation is a race, each with its queue.
 
     Only those that differ in it between model and broker are included.
@@ -47,7 +47,7 @@ def luckily_cancelled(scenario: Scenario, mine: Told, its: Told) -> dict[str, st
     }  # fmt: skip
 
 
-def waiting(scenario: Scenario, model: Told) -> dict[str, int]:
+def waiting(scenario: Scenario, model: Outcome) -> dict[str, int]:
     """Return the consumers that waited through a step without a time, each with the step at which its wait began.
 
     Such a step may take a minute on a real cluster.
@@ -58,7 +58,7 @@ def waiting(scenario: Scenario, model: Told) -> dict[str, int]:
     return {name: step for name, step in since.items() if step < untimed}
 
 
-def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
+def reconsuming(scenario: Scenario, model: Outcome) -> dict[str, int]:
     """Return the consumers of deleted quorum queues, in releases with mirroring, each with the step of the deletion."""
     quorum = {whole(step.verb.queue) for step in scenario.steps
               if isinstance(step.verb, Declare) and step.verb.arguments.get("x-queue-type") == "quorum"}  # fmt: skip
@@ -71,7 +71,7 @@ def reconsuming(scenario: Scenario, model: Told) -> dict[str, int]:
     }  # fmt: skip
 
 
-def luckily_served(model: Told) -> dict[str, str]:
+def luckily_served(model: Outcome) -> dict[str, str]:
     """Return the consumers that consumed again at the same moment as others of their queue, each with its queue.
 
     Consumers that went with the same stopping node are included.
@@ -85,14 +85,14 @@ def luckily_served(model: Told) -> dict[str, str]:
     return {name: queue for (_, queue, _), names in found.items() if len(names) > 1 for name in names}
 
 
-def without_shares(told: Told, consumers: dict[str, str]) -> Told:
+def without_shares(had: Outcome, consumers: dict[str, str]) -> Outcome:
     """Return a part of an outcome without the messages of these consumers, and without which of them is active."""
-    if not consumers.keys() & told.get("consumers", {}).keys():
-        return told
-    named = {name: without(told["consumers"][name], *SHARES) for name in consumers.keys() & told["consumers"].keys()}
+    if not consumers.keys() & had.get("consumers", {}).keys():
+        return had
+    named = {name: without(had["consumers"][name], *SHARES) for name in consumers.keys() & had["consumers"].keys()}
     queues = {name: without(queue, *OF_HOLDERS) if name in consumers.values() else queue
-              for name, queue in told.get("queues", {}).items()}  # fmt: skip
-    return told | {"consumers": told["consumers"] | named, "queues": queues}
+              for name, queue in had.get("queues", {}).items()}  # fmt: skip
+    return had | {"consumers": had["consumers"] | named, "queues": queues}
 
 
 def rejecting(scenario: Scenario) -> set[str]:
@@ -101,25 +101,27 @@ def rejecting(scenario: Scenario) -> set[str]:
     return {whole(verb.queue) for verb in declared if "reject-publish" in str(verb.arguments.get("x-overflow"))}
 
 
-def without_consumers(told: Told, consumers: dict[str, str], events: Iterable[Told], refusing: set[str]) -> Told:
+def without_consumers(
+    had: Outcome, consumers: dict[str, str], events: Iterable[Outcome], refusing: set[str]
+) -> Outcome:
     """Return a part of an outcome without some consumers, and without their queues' messages.
 
     Limits drop messages that no consumer holds, which are dead-lettered, or in `refusing` queues leave no room for
     others.
     """
-    if not consumers.keys() & told.get("consumers", {}).keys():
-        return told
+    if not consumers.keys() & had.get("consumers", {}).keys():
+        return had
     dropping = dict.fromkeys(consumers.values(), CONTENTS)
     for event in events:
         if event["event"] == "messages_dead_lettered" and event["queue"] in dropping:
             dropping |= dict.fromkeys(event["detail"]["targets"], CONTENTS)
-    queues = {name: without(queue, *dropping.get(name, ())) for name, queue in told.get("queues", {}).items()}
+    queues = {name: without(queue, *dropping.get(name, ())) for name, queue in had.get("queues", {}).items()}
     ledger = {name: without(account, *ANSWERS) if name in refusing & dropping.keys() else account
-              for name, account in told.get("ledger", {}).items()}  # fmt: skip
-    return told | {"consumers": without(told["consumers"], *consumers), "queues": queues, "ledger": ledger}
+              for name, account in had.get("ledger", {}).items()}  # fmt: skip
+    return had | {"consumers": without(had["consumers"], *consumers), "queues": queues, "ledger": ledger}
 
 
-def without_lost_places(consumers: dict[str, Told]) -> dict[str, Told]:
+def without_lost_places(consumers: dict[str, Outcome]) -> dict[str, Outcome]:
     """Return a broker's consumers, without the place at their queue of those whose clients are gone."""
-    gone = {name for name, told in consumers.items() if told["state"] == "closed"}
+    gone = {name for name, consumer in consumers.items() if consumer["state"] == "closed"}
     return consumers | {name: without(consumers[name], "activity_status") for name in gone}

@@ -104,7 +104,7 @@ AS_A_WHOLE = Kind(
 SOAK = AS_A_WHOLE._replace(draw=soak_story, seeds=SEEDS_OF_A_SOAK, name="soak", briskly=briskly)
 
 
-class Told(msgspec.Struct, frozen=True):
+class Observed(msgspec.Struct, frozen=True):
     """The other's outcomes of a scenario that differs: at the end, and at each `expect` step."""
 
     outcome: dict[str, Any]
@@ -156,31 +156,31 @@ class Campaign:
         words = [*self._other.split(), str(self.seed), str(n), *part.split()]
         return self._directory / f"{'-'.join(words)}.yaml"
 
-    def told_file(self, n: int) -> Path:
+    def observed_file(self, n: int) -> Path:
         """Return the file of the other's outcomes of a scenario that differs."""
         return self.shrunk_file(n).with_suffix(".json")
 
     def play(self, n: int) -> Result:
         """Play a scenario on both and keep the result. Raise OSError."""
-        began, told = time.monotonic(), []
+        began, plays = time.monotonic(), []
 
         def ask(scenario: Scenario) -> Played:
-            told.append(self._ask(scenario))
-            return told[-1]
+            plays.append(self._ask(scenario))
+            return plays[-1]
 
         differing, reason = self._compare(n, ask)
         result = self._result(n, round(time.monotonic() - began, 1), differing, reason)
         if result.verdict == "differs":
-            write(self.told_file(n), msgspec.json.encode(Told(told[0].outcome, told[0].glances)).decode())
+            write(self.observed_file(n), msgspec.json.encode(Observed(plays[0].outcome, plays[0].glances)).decode())
         self._note(n, result)
         return result
 
     def compare_again(self) -> None:
         """Compare scenarios that differed with the current model, and keep changed results. Raise OSError."""
         for n, result in sorted(self.results.items()):
-            if result.verdict != "differs" or not self.told_file(n).exists():
+            if result.verdict != "differs" or not self.observed_file(n).exists():
                 continue
-            told = msgspec.json.decode(self.told_file(n).read_bytes(), type=Told)
+            told = msgspec.json.decode(self.observed_file(n).read_bytes(), type=Observed)
             found, reason = self._compare(n, lambda scenario, told=told: Played(scenario, told.outcome, told.glances))
             again = self._result(n, result.seconds, found, reason)
             if again != result:
@@ -196,7 +196,7 @@ class Campaign:
         for file in (whole, *self._directory.glob(f"{whole.stem}-*.yaml")):
             file.unlink(missing_ok=True)
         if result.verdict != "differs":
-            self.told_file(n).unlink(missing_ok=True)
+            self.observed_file(n).unlink(missing_ok=True)
         with self._file.open("ab") as file:
             file.write(msgspec.json.encode(result) + b"\n")
             file.flush()
@@ -290,13 +290,13 @@ def by_another_seed(scenario: Scenario) -> Played:
     return Played(scenario, settled(outcome(run)), glances)
 
 
-def settled(told: dict[str, Any]) -> dict[str, Any]:
+def settled(outcome: dict[str, Any]) -> dict[str, Any]:
     """Return an outcome without the effects of who is elected, and how soon: no broker shows them."""
     queues = {
         name: {key: value for key, value in queue.items() if queue["type"] == "classic" or key not in OF_ELECTIONS}
-        for name, queue in told["queues"].items()
+        for name, queue in outcome["queues"].items()
     }
-    return {key: value for key, value in told.items() if key not in OF_ELECTIONS} | {"queues": queues}
+    return {key: value for key, value in outcome.items() if key not in OF_ELECTIONS} | {"queues": queues}
 
 
 # The coverage of a campaign.

@@ -43,14 +43,14 @@ Kept = tuple[KeptCampaign, tuple[Pair, ...]]
 
 def kept(campaign: Campaign) -> Kept:
     """Return the counts of a campaign that are kept."""
-    told, played = list(queue_stories(campaign)), campaign.results
+    stories, played = list(queue_stories(campaign)), campaign.results
     differing = {f"{n} {queue}".strip(): fields for n, result in sorted(played.items())
                  for queue, fields in sorted(result.differing.items())}  # fmt: skip
     unplayed = sum(result.verdict == "unplayed" for result in played.values())
     head = KeptCampaign(
         release=PROFILES[campaign.version].release, seed=campaign.seed, date=datetime.now(UTC).date().isoformat(),
         stories=len(played) - unplayed, unplayed=unplayed, seconds=round(sum(one.seconds for one in played.values())),
-        queues=len(told), equal=sum(one.equal for one in told), differing=differing,
+        queues=len(stories), equal=sum(one.equal for one in stories), differing=differing,
     )  # fmt: skip
     return head, tuple(pairs(campaign))
 

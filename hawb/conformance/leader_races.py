@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 
-from hawb.conformance.races import Told, nodes_that_came_back, without
+from hawb.conformance.races import Outcome, nodes_that_came_back, without
 from hawb.scenario.document import Scenario
 from hawb.scenario.verbs import (
     AddMember,
@@ -30,7 +30,7 @@ BEGINNING_EPOCHS = (AddMember, DeleteMember, ForgetClusterNode, Grow, Rebalance,
 """The steps after which a stream's replicas may be in a new epoch."""
 
 
-def without_leaders(seen: Told, names: set[str]) -> Told:
+def without_leaders(seen: Outcome, names: set[str]) -> Outcome:
     """Return a broker's outcome, without the leaders of these queues."""
     queues = dict(seen.get("queues", {}))
     for name in names & queues.keys():
@@ -40,7 +40,7 @@ def without_leaders(seen: Told, names: set[str]) -> Told:
     return seen | {"queues": queues} if queues else seen
 
 
-def luckily_led(scenario: Scenario, model: Told) -> set[str]:
+def luckily_led(scenario: Scenario, model: Outcome) -> set[str]:
     """Return the quorum queues whose leader is random, and all streams once one of them may have begun a new epoch.
 
     The members of such a queue elected one themselves, or may have done so while they were cut off from each other, or

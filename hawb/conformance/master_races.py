@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from hawb.conformance.races import Told, without
+from hawb.conformance.races import Outcome, without
 
 
-def outrun(model: Told, seen: Told) -> set[str]:
+def outrun(model: Outcome, seen: Outcome) -> set[str]:
     """Return the queues whose master's node was stopped, then forced to boot first, and knew of its successor.
 
     Its disk already named the mirror promoted in its place: that decides all that comes later.
@@ -33,7 +33,7 @@ def outrun(model: Told, seen: Told) -> set[str]:
     return {name for name, node in promoted.items() if node in forced and masters.get(name) != node}
 
 
-def luckily_inherited(model: Told, seen: Told) -> set[str]:
+def luckily_inherited(model: Outcome, seen: Outcome) -> set[str]:
     """Return the queues whose new master was one of several mirrors that joined at the same moment.
 
     Only queues with another master in the broker are included.
@@ -52,7 +52,7 @@ def luckily_inherited(model: Told, seen: Told) -> set[str]:
     return with_another_master(lucky, model, seen)
 
 
-def luckily_kept(model: Told, seen: Told) -> set[str]:
+def luckily_kept(model: Outcome, seen: Outcome) -> set[str]:
     """Return the queues whose new policy lists no node with all messages, if the broker kept another mirror as master.
 
     Another mirror must have been synchronised at the same moment as the one that the model kept.
@@ -80,19 +80,19 @@ def luckily_kept(model: Told, seen: Told) -> set[str]:
     return with_another_master(kept, model, seen)
 
 
-def with_another_master(names: set[str], model: Told, seen: Told) -> set[str]:
+def with_another_master(names: set[str], model: Outcome, seen: Outcome) -> set[str]:
     """Return those of the named queues that have another master in the broker."""
     masters = {name: queue.get("master") for name, queue in seen.get("queues", {}).items()}
     return {name for name in names if masters.get(name) != model["queues"].get(name, {}).get("master")}
 
 
-def without_queues(told: Told, names: set[str]) -> Told:
+def without_queues(outcome: Outcome, names: set[str]) -> Outcome:
     """Return a part of an outcome without some queues and their consumers."""
-    if not names & told.get("queues", {}).keys():
-        return told
-    consumers = [name for name, consumer in told.get("consumers", {}).items() if consumer["queue"] in names]
-    return told | {
-        "queues": without(told["queues"], *names),
-        "ledger": without(told.get("ledger", {}), *names),
-        "consumers": without(told.get("consumers", {}), *consumers),
+    if not names & outcome.get("queues", {}).keys():
+        return outcome
+    consumers = [name for name, consumer in outcome.get("consumers", {}).items() if consumer["queue"] in names]
+    return outcome | {
+        "queues": without(outcome["queues"], *names),
+        "ledger": without(outcome.get("ledger", {}), *names),
+        "consumers": without(outcome.get("consumers", {}), *consumers),
     }

@@ -1,7 +1,7 @@
 """The races of a real cluster, and how outcomes are compared in spite of them.
 
-- RabbitMQ draws by its clock where the model draws by the scenario's seed: another seed is as good (`tellings`), and so
-  is another name for a node that no step and no policy names (`renamings`).
+- RabbitMQ draws by its clock where the model draws by the scenario's seed: another seed is as good
+  (`outcomes_by_seed`), and so is another name for a node that no step and no policy names (`renamings`).
 - Mirrors that join at the same moment are in any order.
 - Once a node came back, mirrors that are not synchronised may be among the recoverable ones or not: nodes add its
   mirror when that joins, and remove each other's when they see each other up (`rabbit_amqqueue:on_node_up`), and the
@@ -53,14 +53,14 @@ GOING = ("node_stopping", "node_killed", "node_lost_power")
 SORTED = frozenset({"members", "online", "synchronised_mirrors"})
 """Lists that have no order of their own."""
 
-Told = dict[str, Any]
+Outcome = dict[str, Any]
 """An outcome, or a part of it."""
 
 
 # Draws
 
 
-def tellings(scenario: Scenario, steps: list[int | None], seeds: int) -> Iterator[list[Told]]:
+def outcomes_by_seed(scenario: Scenario, steps: list[int | None], seeds: int) -> Iterator[list[Outcome]]:
     """Yield the model's outcomes of a scenario at these steps and at its end (None).
 
     They are those of its own seed and then of others. Each different list of outcomes comes once.
@@ -70,11 +70,11 @@ def tellings(scenario: Scenario, steps: list[int | None], seeds: int) -> Iterato
         if tried > ALIKE and len(seen) == 1:
             return
         run = Run.of(replace(scenario, seed=seed))
-        told = [outcome(run, None if step is None else run.moment_of(step)) for step in steps]
-        key = repr([part | {"seed": None} for part in told])
+        outcomes = [outcome(run, None if step is None else run.moment_of(step)) for step in steps]
+        key = repr([part | {"seed": None} for part in outcomes])
         if key not in seen:
             seen.add(key)
-            yield told
+            yield outcomes
 
 
 def renamings(scenario: Scenario) -> Iterator[dict[str, str]]:
@@ -114,7 +114,7 @@ def renamed(value: Any, names: dict[str, str]) -> Any:
 # Leaders
 
 
-def nodes_that_came_back(model: Told) -> set[str]:
+def nodes_that_came_back(model: Outcome) -> set[str]:
     """Return the nodes that were booted or revived since the beginning."""
     return {event["node"] for event in model.get("events", ()) if event["event"] in ("node_running", "node_revived")}
 
@@ -122,7 +122,7 @@ def nodes_that_came_back(model: Told) -> set[str]:
 # Orders
 
 
-def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
+def in_the_order_of(seen: dict[str, Outcome], model: Outcome) -> dict[str, Outcome]:
     """Return the model's queues with the broker's values wherever the two differ only by an order or a race."""
     added = [event for event in model.get("events", ()) if event["event"] == "mirror_added"]
     joined = {(event["queue"], event["node"]): event["t"] for event in added}
@@ -130,7 +130,7 @@ def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
     queues = {}
     for name, queue in model["queues"].items():
         other = seen.get(name, {})
-        lucky: Told = {}
+        lucky: Outcome = {}
         if queue["type"] == "classic":
             since = {node: joined.get((name, node), node) for node in queue["mirrors"] + queue["recoverable_mirrors"]}
             unsure = perhaps_struck(name, model) | stopped_mirrors(queue, model)
@@ -146,7 +146,7 @@ def in_the_order_of(seen: dict[str, Told], model: Told) -> dict[str, Told]:
     return queues
 
 
-def mirrors_in_order(queue: Told, other: Told, since: dict[str, Any]) -> Told:
+def mirrors_in_order(queue: Outcome, other: Outcome, since: dict[str, Any]) -> Outcome:
     """Return mirrors in the broker's order, if only mirrors that joined at the same moment have changed places."""
     found = {}
     for field in {"mirrors", "recoverable_mirrors"} & other.keys():
@@ -156,7 +156,7 @@ def mirrors_in_order(queue: Told, other: Told, since: dict[str, Any]) -> Told:
     return found
 
 
-def recoverable_or_not(queue: Told, other: Told, unsure: set[str]) -> Told:
+def recoverable_or_not(queue: Outcome, other: Outcome, unsure: set[str]) -> Outcome:
     """Return the broker's recoverable mirrors, if only mirrors differ that are unsure and not synchronised.
 
     If some are unsure, any may have been removed and added again at the end.
@@ -168,7 +168,7 @@ def recoverable_or_not(queue: Told, other: Told, unsure: set[str]) -> Told:
     return {"recoverable_mirrors": its} if "recoverable_mirrors" in other and same else {}
 
 
-def perhaps_struck(name: str, model: Told) -> set[str]:
+def perhaps_struck(name: str, model: Outcome) -> set[str]:
     """Return the nodes whose mirror of the queue may have been removed from the recoverable ones.
 
     It was not synchronised when another node came up, or joined with its own node, and was not synchronised since.
@@ -191,19 +191,19 @@ def perhaps_struck(name: str, model: Told) -> set[str]:
     return struck
 
 
-def stopped_mirrors(queue: Told, model: Told) -> set[str]:
+def stopped_mirrors(queue: Outcome, model: Outcome) -> set[str]:
     """Return the nodes that were stopped and have no replica of a queue now."""
     how = {event["node"]: event["event"] for event in model.get("events", ()) if event["event"] in GOING}
     return {node for node, last in how.items() if last == "node_stopping"} - {queue["master"], *queue["mirrors"]}
 
 
-def held_ones_in_order(queue: Told, other: Told, held: set[int]) -> Told:
+def held_ones_in_order(queue: Outcome, other: Outcome, held: set[int]) -> Outcome:
     """Return the broker's messages, if only messages of `held` have changed places."""
     same = held and held_in_order(queue["ids"], held) == held_in_order(other["ids"], held)
     return {"ids": other["ids"]} if same else {}
 
 
-def held_by_several(name: str, model: Told) -> set[int]:
+def held_by_several(name: str, model: Outcome) -> set[int]:
     """Return the messages that several consumers of a queue hold.
 
     Included are those that consumers held when they went with their node, or that came back from several at the same
@@ -223,10 +223,10 @@ def held_by_several(name: str, model: Told) -> set[int]:
     return set(numbers(chain(*chain(*(runs for runs in together if len(runs) > 1)))))
 
 
-def waited(name: str, model: Told) -> list[Told]:
+def waited(name: str, model: Outcome) -> list[Outcome]:
     """Return the events of messages that a mirror of a queue had from channels when it took over."""
-    found: list[Told] = []
-    took_over: Told | None = None
+    found: list[Outcome] = []
+    took_over: Outcome | None = None
     for event in model.get("events", ()):
         if event["queue"] != name:
             continue
@@ -237,7 +237,7 @@ def waited(name: str, model: Told) -> list[Told]:
     return found
 
 
-def luckily_taken(scenario: Scenario, model: Told) -> set[str]:
+def luckily_taken(scenario: Scenario, model: Outcome) -> set[str]:
     """Return the queues whose mirror took over with messages from clients at several nodes, and no room for all."""
     found = set()
     for name, queue in model["queues"].items():
@@ -257,7 +257,7 @@ def held_in_order(ids: list[list[int]], held: set[int]) -> list[int]:
 # Content of disks
 
 
-def unwritten(name: str, model: Told) -> set[int]:
+def unwritten(name: str, model: Outcome) -> set[int]:
     """Return the messages of a classic queue that came without a confirm before its master's node was killed.
 
     It is empty in releases with mirroring, which do not keep them in memory.
@@ -281,7 +281,7 @@ def unwritten(name: str, model: Told) -> set[int]:
     return lost
 
 
-def unrouted(name: str, model: Told) -> set[int]:
+def unrouted(name: str, model: Outcome) -> set[int]:
     """Return the messages that quorum queues dead-letter to a classic queue that comes back with its node.
 
     Only those of the step in which it comes back are included.
@@ -295,7 +295,7 @@ def unrouted(name: str, model: Told) -> set[int]:
     return set(numbers(chain(*(event["detail"]["ids"] for event in letters))))
 
 
-def without_unwritten(queue: Told, other: Told, unwritten: set[int]) -> Told:
+def without_unwritten(queue: Outcome, other: Outcome, unwritten: set[int]) -> Outcome:
     """Return the broker's messages and their counts, if it lacks only messages that may be unwritten."""
     missing = queue["messages"] - other["messages"] if unwritten and other.get("messages") is not None else 0
     if not 0 < missing <= len(unwritten):
@@ -339,20 +339,20 @@ def with_its_numbers(mine: Any, its: Any, slack: float) -> Any:
     return its if counts and abs(mine - its) <= slack else mine
 
 
-def with_steady_numbers(mine: Told, its: Told, scenario: Scenario) -> Told:
+def with_steady_numbers(mine: Outcome, its: Outcome, scenario: Scenario) -> Outcome:
     """Return the model's outcome with the broker's numbers of clients with a rate, wherever they are near enough."""
     slack = slack_of(scenario)
     if not slack:
         return mine
     queues = {step.verb.name: step.verb.queue for step in scenario.steps if isinstance(step.verb, Publisher)}
     queues |= {name: consumer["queue"] for name, consumer in mine["consumers"].items()}
-    told = dict(mine)
+    adjusted = dict(mine)
     for section in ("queues", "ledger", "consumers", "publishers"):
-        told[section] = {
+        adjusted[section] = {
             name: with_its_numbers(entry, its.get(section, {}).get(name), slack.get(whole(queues.get(name, name)), 0))
             for name, entry in mine[section].items()
         }
-    return told
+    return adjusted
 
 
 def whole(queue: str) -> str:
@@ -360,6 +360,6 @@ def whole(queue: str) -> str:
     return join_queue(*split_queue(queue))
 
 
-def without(told: Told, *keys: str) -> Told:
+def without(values: Outcome, *keys: str) -> Outcome:
     """Return a part of an outcome without some fields."""
-    return {key: value for key, value in told.items() if key not in keys}
+    return {key: value for key, value in values.items() if key not in keys}

@@ -158,10 +158,10 @@ def forgotten(cast: Cast) -> Steps:
             {"wipe" if node == cast.nodes[0] else "reset": node},
             *back,
         ]
-    told = cast.one(([{"forget_cluster_node": forget}], []))
-    if told:
+    step = cast.one(([{"forget_cluster_node": forget}], []))
+    if step:
         forgetting(cast, node)
-    return [*before, {cast.one(("kill", "stop")): node}, publish(cast, others[0]), *told, {"reset": node}, *back]
+    return [*before, {cast.one(("kill", "stop")): node}, publish(cast, others[0]), *step, {"reset": node}, *back]
 
 
 def forced(cast: Cast) -> Steps:

@@ -91,7 +91,7 @@ def counted(campaign: Campaign, size: int) -> list[tuple[tuple[tuple[str, str], 
 
 def report(campaign: Campaign) -> str:
     """Return a report of a campaign as text: its coverage and its results."""
-    results, told = campaign.results, list(queue_stories(campaign))
+    results, queues = campaign.results, list(queue_stories(campaign))
     rows = [(one.factor, one.value, one.asked, one.equal, one.asked - one.equal) for one in settings(campaign)]
     lines = [table(rows, ("setting", "value", "asked", "agree", "differ")), ""]
     lines += [
@@ -102,10 +102,10 @@ def report(campaign: Campaign) -> str:
         for n, result in sorted(results.items())
         for part, fields in result.differing.items()
     ]
-    equal = sum(one.equal for one in told)
+    equal = sum(one.equal for one in queues)
     unplayed = sum(result.verdict == "unplayed" for result in results.values())
     lines.append(
-        f"{len(results) - unplayed} stories, {len(told)} queue-stories: {equal} agree, {len(told) - equal} differ; "
+        f"{len(results) - unplayed} stories, {len(queues)} queue-stories: {equal} agree, {len(queues) - equal} differ; "
         f"{unplayed} stories could not be played; in {sum(result.seconds for result in results.values()):.0f} s"
     )
     return "\n".join(lines)

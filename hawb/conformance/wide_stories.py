@@ -113,30 +113,30 @@ def cut_of(scenario: Scenario) -> Cut:
     owners = [queue_of(step.verb) for step in scenario.steps]
     queues = sorted(set(filter(None, owners)))
 
-    def cut(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        shared = {key: value for key, value in told.items() if key in SHARED}
-        parts = {queue: shared | part_of(told, queue, owners) for queue in queues}
-        nothing: dict[str, Any] = {key: {} for key in BY_QUEUE & told.keys()}
-        nothing |= {"deleted": []} if "deleted" in told else {}
-        return parts | {WHOLE: told | nothing | {"errors": errors_of(told, None, owners)}}
+    def cut(outcome: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        shared = {key: value for key, value in outcome.items() if key in SHARED}
+        parts = {queue: shared | part_of(outcome, queue, owners) for queue in queues}
+        nothing: dict[str, Any] = {key: {} for key in BY_QUEUE & outcome.keys()}
+        nothing |= {"deleted": []} if "deleted" in outcome else {}
+        return parts | {WHOLE: outcome | nothing | {"errors": errors_of(outcome, None, owners)}}
 
     return cut
 
 
-def part_of(told: dict[str, Any], queue: str, owners: list[str | None]) -> dict[str, Any]:
+def part_of(outcome: dict[str, Any], queue: str, owners: list[str | None]) -> dict[str, Any]:
     """Return the part of an outcome about a queue, and about others whose names begin with the queue's."""
     found: dict[str, Any] = {
-        key: {name: entry for name, entry in told[key].items() if owner(name) == queue}
-        for key in BY_QUEUE & told.keys()
+        key: {name: entry for name, entry in outcome[key].items() if owner(name) == queue}
+        for key in BY_QUEUE & outcome.keys()
     }
-    if "deleted" in told:
-        found["deleted"] = [name for name in told["deleted"] if owner(name) == queue]
-    return found | {"errors": errors_of(told, queue, owners)}
+    if "deleted" in outcome:
+        found["deleted"] = [name for name in outcome["deleted"] if owner(name) == queue]
+    return found | {"errors": errors_of(outcome, queue, owners)}
 
 
-def errors_of(told: dict[str, Any], queue: str | None, owners: list[str | None]) -> list[dict[str, Any]]:
+def errors_of(outcome: dict[str, Any], queue: str | None, owners: list[str | None]) -> list[dict[str, Any]]:
     """Return the errors of a queue's steps."""
-    return [error for error in told["errors"] if owners[error["step"]] == queue]
+    return [error for error in outcome["errors"] if owners[error["step"]] == queue]
 
 
 class Stage:

@@ -29,10 +29,10 @@ def answers_page() -> str:
 
 
 def _command(command: str) -> Iterator[str]:
-    told = json.loads(kept(command))
+    root = json.loads(kept(command))
     yield f"## `hawb {command} --json`\n"
-    yield f"{_of(told, command)[:1].upper()}{_of(told, command)[1:]}. ([The schema](../../../schemas/{command}.json))\n"
-    for name, form in told.get("$defs", {}).items():
+    yield f"{_of(root, command)[:1].upper()}{_of(root, command)[1:]}. ([The schema](../../../schemas/{command}.json))\n"
+    for name, form in root.get("$defs", {}).items():
         yield f"({_place(command, name)})=\n### {name} ({command})\n"
         if text := form.get("description"):
             yield line(text) + "\n"

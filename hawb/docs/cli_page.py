@@ -61,5 +61,5 @@ def _records(context: click.Context) -> Iterator[tuple[str, str]]:
             yield record
 
 
-def _option(told: str) -> str:
-    return ", ".join(markdown.code(part) for part in told.split(", "))
+def _option(text: str) -> str:
+    return ", ".join(markdown.code(part) for part in text.split(", "))

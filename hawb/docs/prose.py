@@ -21,8 +21,8 @@ def line(text: str) -> str:
 
 def paragraphs(text: str | None) -> str:
     """Return a docstring as Markdown."""
-    told = inspect.cleandoc(text or "").split("\n\n")
-    return "\n\n".join(_code(part) if part.startswith("    ") else _prose(part) for part in told if part)
+    parts = inspect.cleandoc(text or "").split("\n\n")
+    return "\n\n".join(_code(part) if part.startswith("    ") else _prose(part) for part in parts if part)
 
 
 def sentence(text: str | None) -> str:

@@ -74,10 +74,10 @@ def format_page(data: Path) -> str:
     """Return the page of the format."""
     outcome = structs_below(ExpectedOutcome)
     places = links([*PARTS, *outcome])
-    told = [section(struct, struct.__name__, "##", places) + (STEPS if struct is Step else "") for struct in PARTS]
-    told.append(EXPECT)
-    told += [section(struct, struct.__name__, "###", places) for struct in outcome]
-    return FORMAT + "\n".join(told)
+    sections = [section(struct, struct.__name__, "##", places) + (STEPS if struct is Step else "") for struct in PARTS]
+    sections.append(EXPECT)
+    sections += [section(struct, struct.__name__, "###", places) for struct in outcome]
+    return FORMAT + "\n".join(sections)
 
 
 def verbs_page(data: Path) -> str:

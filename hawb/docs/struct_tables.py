@@ -54,9 +54,9 @@ def _accepted(kind: Kind, places: Mapping[type, str]) -> str:
 
 def _others(kind: Kind) -> Iterator[str]:
     """Yield what a union accepts besides its struct."""
-    for told in kind.accepted.split(" or "):
-        if not told.startswith("a map with the keys") and told != "null":
-            yield line(told)
+    for form in kind.accepted.split(" or "):
+        if not form.startswith("a map with the keys") and form != "null":
+            yield line(form)
 
 
 def structs_below(struct: type[Struct], found: list[type[Struct]] | None = None) -> list[type[Struct]]:

@@ -29,5 +29,5 @@ def study_page(data: Path) -> str:
     asked = [struct for struct in structs_below(Study) if struct not in PARTS]
     own = [struct for struct in structs_below(Numbers) if struct not in (*PARTS, *asked)]
     places = links([*PARTS, *asked, *own])
-    told = [section(struct, struct.__name__, "##", places) for struct in asked]
-    return HEAD + "\n".join(told) + OWN + "\n".join(section(struct, struct.__name__, "###", places) for struct in own)
+    parts = [section(struct, struct.__name__, "##", places) for struct in asked]
+    return HEAD + "\n".join(parts) + OWN + "\n".join(section(struct, struct.__name__, "###", places) for struct in own)

@@ -343,10 +343,10 @@ def _fill_types(export: Export, manifest: Manifest) -> list[str]:
 
 def default_type(vhost: Vhost) -> str | None:
     """Return a virtual host's own default queue type: classic, quorum or stream; None if it has none."""
-    told = vhost.metadata.get("default_queue_type")
-    if told in _NO_TYPE:
-        told = vhost.default_queue_type
-    kind = queue_type(told, {}) if isinstance(told, str) and told not in _NO_TYPE else None
+    found = vhost.metadata.get("default_queue_type")
+    if found in _NO_TYPE:
+        found = vhost.default_queue_type
+    kind = queue_type(found, {}) if isinstance(found, str) and found not in _NO_TYPE else None
     return kind if kind in _TYPES.values() else None
 
 
@@ -386,8 +386,8 @@ def _vhost_notes(export: Export) -> Iterator[str]:
     for vhost in export.vhosts:
         if vhost.limits:
             yield f"limits of virtual host {quoted(vhost.name)} ({named(vhost.limits)}): not imported"
-        if told := [key for key, value in vhost.metadata.items() if value not in ("", [], None)]:
-            yield f"metadata of virtual host {quoted(vhost.name)} ({named(told)}): not imported"
+        if others := [key for key, value in vhost.metadata.items() if value not in ("", [], None)]:
+            yield f"metadata of virtual host {quoted(vhost.name)} ({named(others)}): not imported"
 
 
 def _parameter_notes(export: Export) -> Iterator[str]:

@@ -68,14 +68,14 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
     Each source is FILE or VHOST=FILE, where VHOST is the virtual host of entries that name none. Raise ImportRefused.
     """
     defined = Definitions() if definitions is None else read_definitions(*split_source(definitions))
-    told = Listings(defined)
+    listed = Listings(defined)
     for source in listings:
-        told.read(*split_source(source))
+        listed.read(*split_source(source))
     notes: list[str] = []
-    version = _version(defined, told, notes)
-    queues = QueueEntries(defined, told, PROFILES[version])
-    nodes = _nodes(defined, told, queues.named_nodes(), notes)
-    settings = defined.settings | ({"net_ticktime": told.net_ticktime} if told.net_ticktime else {})
+    version = _version(defined, listed, notes)
+    queues = QueueEntries(defined, listed, PROFILES[version])
+    nodes = _nodes(defined, listed, queues.named_nodes(), notes)
+    settings = defined.settings | ({"net_ticktime": listed.net_ticktime} if listed.net_ticktime else {})
     scenario = {
         "scenario": f"An imported cluster: {_counted(len(nodes), 'node')}, {_counted(len(queues.entries), 'queue')}",
         "cluster": _cluster(version, nodes, settings),
@@ -84,10 +84,10 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
         "queues": queues.entries,
         "steps": [],
     }
-    notes += [*queues.notes(), *told.notes, *defined.notes, *_empty_vhosts(defined, told)]
+    notes += [*queues.notes(), *listed.notes, *defined.notes, *_empty_vhosts(defined, listed)]
     notes.append(f"{_unknown(settings, defined.settings_left)}: not in these files; the scenario's defaults are used")
     live = Live(
-        bool(told.nodes or defined.nodes), bool(told.queues) and queues.complete(), queues.unlisted(),
+        bool(listed.nodes or defined.nodes), bool(listed.queues) and queues.complete(), queues.unlisted(),
         queues.listed_down(), tuple(defined.vhosts),
     )  # fmt: skip
     return Imported(scenario, list(dict.fromkeys(notes)), queues.depths_unknown(), live)
@@ -128,11 +128,11 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:
+def _version(defined: Definitions, listed: Listings, notes: list[str]) -> str:
     """Return the rules profile of the cluster's release."""
-    release = told.release or defined.release
-    if told.release and defined.release and told.release != defined.release:
-        notes.append(f"release {released(told.release)} in a listing, {released(defined.release)} in the definitions")
+    release = listed.release or defined.release
+    if listed.release and defined.release and listed.release != defined.release:
+        notes.append(f"release {released(listed.release)} in a listing, {released(defined.release)} in the definitions")
     version = profile(release) if release else None
     if version is None:
         given = f"release {released(release)}" if release else "no release"
@@ -183,14 +183,14 @@ def _cluster(version: str, nodes: Mapping[str, str], settings: Mapping[str, Any]
     return cluster
 
 
-def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: list[str]) -> dict[str, str]:
+def _nodes(defined: Definitions, listed: Listings, standing: list[str], notes: list[str]) -> dict[str, str]:
     """Return each node with its status: running, stopped or forgotten.
 
     The nodes are those of the listings or resources, else those that queues (`standing`) and policies name. A node that
     has queues and is missing from a listing of all nodes has left the cluster.
     """
     in_policies = dict.fromkeys(_policy_nodes(defined))
-    known = told.nodes or defined.nodes
+    known = listed.nodes or defined.nodes
     if not known:
         nodes = sorted({*standing, *in_policies})
         if nodes:
@@ -228,7 +228,7 @@ def _needed_nodes(defined: Definitions) -> int:
     return min(max([3, *(number for number in asked if isinstance(number, int))]), _MOST_MADE_UP_NODES)
 
 
-def _empty_vhosts(defined: Definitions, told: Listings) -> Iterator[str]:
-    full = {vhost for table in (defined.queues, told.queues, defined.policies) for vhost, _ in table}
+def _empty_vhosts(defined: Definitions, listed: Listings) -> Iterator[str]:
+    full = {vhost for table in (defined.queues, listed.queues, defined.policies) for vhost, _ in table}
     if empty := [vhost for vhost in defined.vhosts if vhost not in full]:
         yield f"virtual hosts {named(empty)}: neither queue nor policy, not imported"

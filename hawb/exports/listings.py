@@ -148,8 +148,8 @@ class Listings:
         items = decode(file, place, source, list[Raw])
         return place, source, set(decode(file, f"{place}[0]", items[0], dict[str, Raw])) if items else set()
 
-    def _add_queues(self, file: Path, vhost: str | None, told: Iterable[tuple[str | None, str, QueueFacts]]) -> None:
-        rows = list(told)
+    def _add_queues(self, file: Path, vhost: str | None, found: Iterable[tuple[str | None, str, QueueFacts]]) -> None:
+        rows = list(found)
         homeless = {name for home, name, _ in rows if home is None}
         if homeless and vhost is None:
             vhost = self._infer_vhost(file, homeless)
@@ -197,8 +197,8 @@ class Listings:
         for key, entry in listed.items():
             table = operator if key in operator and key not in plain else plain
             if table.get(key) != entry and operator.get(key) != entry:
-                told = "otherwise" if key in table else "not"
-                self.notes.append(f"policy {quoted('::'.join(key))}: {told} in the definitions; {file.name} is used")
+                how = "otherwise" if key in table else "not"
+                self.notes.append(f"policy {quoted('::'.join(key))}: {how} in the definitions; {file.name} is used")
                 table[key] = entry
         vhosts = {vhost for vhost, name in listed if (vhost, name) in plain}
         for key in [key for key in plain if key not in listed and key[0] in vhosts]:

@@ -42,12 +42,12 @@ UNCOUNTED = "the files do not say the depth: imported as empty"
 class QueueEntries:
     """The queues of a scenario, by virtual host and name, as far as a release knows them."""
 
-    def __init__(self, defined: Definitions, told: Listings, profile: Profile) -> None:
-        self.defined, self.told, self.profile = defined, told, profile
+    def __init__(self, defined: Definitions, listed: Listings, profile: Profile) -> None:
+        self.defined, self.told, self.profile = defined, listed, profile
         self.left_out: dict[str, list[str]] = defaultdict(list)
         self.met: dict[str, list[str]] = defaultdict(list)
         self.odd_states: set[str] = set()
-        entries = map(self._entry, sorted(defined.queues.keys() | told.queues.keys()))
+        entries = map(self._entry, sorted(defined.queues.keys() | listed.queues.keys()))
         self.entries: list[dict[str, Any]] = [entry for entry in entries if entry]
 
     def named_nodes(self) -> list[str]:

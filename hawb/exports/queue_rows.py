@@ -193,8 +193,8 @@ def _per_s(value: MessageStats | list | str | None) -> dict[str, float] | None:
         raise ValueError("an object of counters")
     if not isinstance(value, MessageStats):
         return None
-    told = ((name, getattr(value, name)) for name in MessageStats.__struct_fields__)
-    return {name: details.rate for name, details in told if details and details.rate is not None} or None
+    rates = ((name, getattr(value, name)) for name in MessageStats.__struct_fields__)
+    return {name: details.rate for name, details in rates if details and details.rate is not None} or None
 
 
 _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -257,8 +257,8 @@ def text_rows(file: Path, text: str) -> Iterator[tuple[str | None, str, QueueFac
         if len(cells) > len(columns) or not cells[columns.index("name")]:
             raise ImportRefused(file, f"line {number}", f"{len(cells)} columns", f"{len(columns)} columns and a name")
         cells += [""] * (len(columns) - len(cells))
-        told = {column: cell for column, cell in zip(columns, cells, strict=True) if column in Row.__struct_fields__}
-        row = Row(**told)
+        fields = {column: cell for column, cell in zip(columns, cells, strict=True) if column in Row.__struct_fields__}
+        row = Row(**fields)
         yield row.vhost or vhost, row.name, _facts(file, f"line {number}", row)
 
 

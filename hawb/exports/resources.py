@@ -255,8 +255,8 @@ def _read(resources: Iterable[_Resource]) -> Manifest:
         last = [*clusters.values()][-1]
         where = last.place("metadata" if last.kind == CLUSTER else "spec.rabbitmqClusterReference")
         raise ImportRefused(last.file, where, f"resources of {named(clusters)}", "those of one cluster")
-    told = ", ".join(f"{count} {quoted(kind)}" for kind, count in sorted(others.items()))
-    found.notes += [f"resources of other kinds: ignored ({told})"] if told else []
+    counts = ", ".join(f"{count} {quoted(kind)}" for kind, count in sorted(others.items()))
+    found.notes += [f"resources of other kinds: ignored ({counts})"] if counts else []
     return found
 
 
@@ -270,18 +270,18 @@ def _once(resource: _Resource, key: tuple[str, str, str], names: set[tuple[str, 
 
 def _entry(kind: str, spec: Any) -> dict[str, Any]:
     """Return a resource as an entry of its section of an export."""
-    told = {key: value for key, value in msgspec.structs.asdict(spec).items() if key != "rabbitmq_cluster_reference"}
-    if "apply_to" in told:
-        told["apply-to"] = told.pop("apply_to")
+    fields = {key: value for key, value in msgspec.structs.asdict(spec).items() if key != "rabbitmq_cluster_reference"}
+    if "apply_to" in fields:
+        fields["apply-to"] = fields.pop("apply_to")
     if kind == "OperatorPolicy":
-        name, vhost = told.pop("name"), told.pop("vhost")
-        return {"component": "operator_policy", "name": name, "vhost": vhost, "value": told}
+        name, vhost = fields.pop("name"), fields.pop("vhost")
+        return {"component": "operator_policy", "name": name, "vhost": vhost, "value": fields}
     if kind == "Vhost":
-        metadata = {"default_queue_type": told["default_queue_type"]} if told["default_queue_type"] else {}
-        return {"name": told["name"], "limits": told["limits"], "metadata": metadata}
-    if "arguments" in told:
-        told["arguments"] = told["arguments"] or {}
-    return told | {"type": told["type"] or None} if kind == "Queue" else told
+        metadata = {"default_queue_type": fields["default_queue_type"]} if fields["default_queue_type"] else {}
+        return {"name": fields["name"], "limits": fields["limits"], "metadata": metadata}
+    if "arguments" in fields:
+        fields["arguments"] = fields["arguments"] or {}
+    return fields | {"type": fields["type"] or None} if kind == "Queue" else fields
 
 
 def _take_cluster(found: Manifest, metadata: _Metadata, spec: _Cluster) -> None:
@@ -291,8 +291,8 @@ def _take_cluster(found: Manifest, metadata: _Metadata, spec: _Cluster) -> None:
     if release is not None:
         found.export["rabbitmq_version"] = release[1]
     else:
-        told = "has an image without a release" if spec.image else "names no image; the operator uses its default image"
-        found.notes.append(f"{CLUSTER} {quoted(name)} {told}: release unknown")
+        why = "has an image without a release" if spec.image else "names no image; the operator uses its default image"
+        found.notes.append(f"{CLUSTER} {quoted(name)} {why}: release unknown")
     given = dict(SETTING.findall(spec.rabbitmq.additional_config)) | _advanced(spec.rabbitmq.advanced_config)
     for key, accepted in SETTINGS.items():
         value = given.get(key, OF_OPERATOR.get(key))

@@ -82,8 +82,8 @@ def read_text(file: Path) -> str:
     try:
         text = data.decode("utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError as error:
-        told = error.encoding.upper()
-        raise ImportRefused(file, f"byte {error.start}", f"bytes that are not {told}", f"text in {told}") from None
+        name = error.encoding.upper()
+        raise ImportRefused(file, f"byte {error.start}", f"bytes that are not {name}", f"text in {name}") from None
     if not text.strip():
         raise ImportRefused(file, "the file", "nothing", "a definitions export or a listing")
     return text

@@ -85,8 +85,8 @@ def checked(url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        told = repr(url) if "@" not in url else "what was given"  # the text before an @ may be a password
-        raise ApiRefused(f"{told} is no address of a management API\n  accepted: one such as http://HOST:15672")
+        given = repr(url) if "@" not in url else "what was given"  # the text before an @ may be a password
+        raise ApiRefused(f"{given} is no address of a management API\n  accepted: one such as http://HOST:15672")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ApiRefused("the management API's address has more than a host and a path\n"
                          "  accepted: one without user, password, query or fragment")  # fmt: skip

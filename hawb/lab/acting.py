@@ -98,19 +98,19 @@ class Acting:
             if self.view["leads"]["now"]["by_itself"]:
                 soon(lambda: self._ask_by_itself(point))
 
-    def receive(self, told: dict[str, Any]) -> None:
+    def receive(self, message: dict[str, Any]) -> None:
         """Carry out a message of the page: `do` names one of COMMANDS.
 
         The message's number, `asked`, comes back in the view as `answered`, even if the command fails, so that the page
         stops waiting for it.
         """
-        command = COMMANDS.get(told.get("do", ""))
+        command = COMMANDS.get(message.get("do", ""))
         if command is not None:
-            self._answered = told.get("asked", self._answered)
+            self._answered = message.get("asked", self._answered)
             self.refused = {}
             try:
                 with languages.language(self.language):
-                    command(self, told)
+                    command(self, message)
             finally:
                 self.page.redraw()
 
@@ -128,8 +128,8 @@ def follows(point: Point, shown: Point) -> bool:
         return False
     if point.passed_s and shown.passed_s and point.before is shown.before:
         return True
-    told = shown.outcome["events"]
-    goes_on = point.outcome["events"][: len(told)][-1:] == told[-1:]
+    events = shown.outcome["events"]
+    goes_on = point.outcome["events"][: len(events)][-1:] == events[-1:]
     return point.before is shown and len(point.run.steps) == len(shown.run.steps) + 1 and goes_on
 
 
@@ -144,9 +144,9 @@ def soon(do: Callable[[], None]) -> None:
 # Commands of the page
 
 
-def open_menu(acting: Acting, told: dict) -> None:
+def open_menu(acting: Acting, message: dict) -> None:
     """Compute which entries of an opened menu RabbitMQ would refuse. A queue's menu also selects the queue."""
-    menu, name, controller = told["menu"], told["name"], acting.controller
+    menu, name, controller = message["menu"], message["name"], acting.controller
     if menu == "queue":
         controller.choose(name)
     offers = acting.view["offers"]
@@ -156,22 +156,22 @@ def open_menu(acting: Acting, told: dict) -> None:
     acting.refused = {"menu": menu, "name": name, "entries": found}
 
 
-def on_node(acting: Acting, told: dict) -> None:
+def on_node(acting: Acting, message: dict) -> None:
     """Carry out an entry of a node's menu."""
-    _play(acting, menus.NODE[told["entry"]], told["node"], Place.NODES)
+    _play(acting, menus.NODE[message["entry"]], message["node"], Place.NODES)
 
 
-def on_queue(acting: Acting, told: dict) -> None:
+def on_queue(acting: Acting, message: dict) -> None:
     """Carry out an entry of a queue's menu."""
-    acting.controller.choose(told["queue"])
-    _play(acting, menus.QUEUE[told["entry"]], told["queue"], Place.QUEUES)
+    acting.controller.choose(message["queue"])
+    _play(acting, menus.QUEUE[message["entry"]], message["queue"], Place.QUEUES)
 
 
-def on_all(acting: Acting, told: dict) -> None:
+def on_all(acting: Acting, message: dict) -> None:
     """Carry out an entry of the menu of the whole cluster."""
-    if told["entry"] == "safe to stop?":
+    if message["entry"] == "safe to stop?":
         acting.controller.forecasting = True
-    _play(acting, menus.ALL_MORE[told["entry"]], "", Place.NODES)
+    _play(acting, menus.ALL_MORE[message["entry"]], "", Place.NODES)
 
 
 def _play(acting: Acting, entry: menus.Entry, name: str, place: Place) -> None:
@@ -185,43 +185,43 @@ def _play(acting: Acting, entry: menus.Entry, name: str, place: Place) -> None:
         acting.controller.act(entry.verb, menus.argument_of(entry, name, nodes), place)
 
 
-def part(acting: Acting, told: dict) -> None:
+def part(acting: Acting, message: dict) -> None:
     """Cut the network: into groups of nodes (`partition`), or at single links (`cut`)."""
-    if told.get("groups"):
-        acting.controller.act("partition", told["groups"])
+    if message.get("groups"):
+        acting.controller.act("partition", message["groups"])
     else:
-        acting.controller.act("cut", told["links"])
+        acting.controller.act("cut", message["links"])
 
 
-def suggested(acting: Acting, told: dict) -> None:
+def suggested(acting: Acting, message: dict) -> None:
     """Play a step that the page suggested."""
-    acting.controller.act(told["verb"], told["argument"])
+    acting.controller.act(message["verb"], message["argument"])
 
 
-def ask(acting: Acting, _told: dict) -> None:
+def ask(acting: Acting, _message: dict) -> None:
     """Compute what would have kept the messages of the worst loss."""
     if (harm := worst(acting.controller)) is not None:
         acting.controller.ask_alternatives(harm)
 
 
-def try_kept(acting: Acting, told: dict) -> None:
+def try_kept(acting: Acting, message: dict) -> None:
     """Open the story under one of the changes that would have kept messages."""
     found = acting.controller.alternatives
     if found is not None:
-        acting.controller.try_alternative(offered(found)[told["number"]])
+        acting.controller.try_alternative(offered(found)[message["number"]])
 
 
-def play_on(acting: Acting, told: dict) -> None:
+def play_on(acting: Acting, message: dict) -> None:
     """Play the next step or, at the end of the story, let more time pass."""
     if acting.controller.next_step:
         acting.controller.step_forward()
     elif acting.controller.has_timers:
-        acting.controller.pass_time(told["seconds"])
+        acting.controller.pass_time(message["seconds"])
 
 
-def open_source(acting: Acting, told: dict) -> None:
+def open_source(acting: Acting, message: dict) -> None:
     """Open another scenario; headings of groups are ignored."""
-    _, source = acting.sources[told["number"]]
+    _, source = acting.sources[message["number"]]
     if source is not None:
         acting.controller.open(source)
 

@@ -407,9 +407,9 @@ class Controller:
             self._go(self.now.with_change(change))
             new = [error for error in self.outcome["errors"] if error["step"] not in before]
             steps = self.now.run.steps
-            told = ((error["step"], error["text"]) for error in new)
+            pairs = ((error["step"], error["text"]) for error in new)
             refused = N_("step {number}, {verb}: {refusal}")
-            lines = [_(refused, number=numbering.number(at), verb=steps[at].name, refusal=text) for at, text in told]
+            lines = [_(refused, number=numbering.number(at), verb=steps[at].name, refusal=text) for at, text in pairs]
             if lines:
                 self.messages[place] = "\n".join([_("RabbitMQ now refuses what it accepted before:"), *lines])
 

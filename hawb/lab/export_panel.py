@@ -53,8 +53,8 @@ class ExportPanel:
 
     def _make(self, kind: str) -> None:
         what = WHAT[kind]
-        told = _("{link}: {what}.", link=link(self.controller.now, kind), what=_(what))
-        self.links.value = f"<p>{told}</p>"
+        line = _("{link}: {what}.", link=link(self.controller.now, kind), what=_(what))
+        self.links.value = f"<p>{line}</p>"
 
     def _save(self) -> None:
         self.controller.save(self.name.value)

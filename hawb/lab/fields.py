@@ -39,8 +39,8 @@ class Readable:
 def button(label: str, tooltip: str, pressed: Callable[[], None]) -> widgets.Button:
     """Return a button as wide as its label that calls `pressed` when it is clicked."""
     made = widgets.Button(description=label, tooltip=tooltip, layout={"width": "auto"})
-    told = kept(pressed)
-    made.on_click(lambda _button: told())
+    handler = kept(pressed)
+    made.on_click(lambda _button: handler())
     return made
 
 

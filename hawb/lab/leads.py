@@ -82,9 +82,9 @@ def happened(outcome: dict, was: dict | None, drafts: Drafts, most: int = MOST_S
     by importance, for a page without room for all.
     """
     since = first_new(outcome, was)
-    told = [one for one in sentences(outcome, LATEST, drafts) if one.index >= since]
-    mine = sorted(told, key=_weight)
-    kept = sorted(enumerate(mine[:most]), key=lambda ranked: told.index(ranked[1]))
+    found = [one for one in sentences(outcome, LATEST, drafts) if one.index >= since]
+    mine = sorted(found, key=_weight)
+    kept = sorted(enumerate(mine[:most]), key=lambda ranked: found.index(ranked[1]))
     return {"told": [_sentence(one) | {"rank": rank} for rank, one in kept], "more": max(len(mine) - most, 0)}
 
 
@@ -150,21 +150,21 @@ def kept(found: Alternatives) -> list[dict]:
 
 def keeps(count: int, of: int) -> str:
     """Return how many of the lost messages an alternative keeps, in words."""
-    told = N_("keeps all: {messages}") if count == of else N_("keeps some: {messages}")
-    return _(told, messages=counted(count))
+    text = N_("keeps all: {messages}") if count == of else N_("keeps some: {messages}")
+    return _(text, messages=counted(count))
 
 
 def price(one: Alternative) -> str:
     """Return what an alternative costs its queue, in words."""
     result = one.result
-    told = []
+    costs = []
     if result.state != "running":
         state = AT_THE_END[result.state]
-        told.append(_(state))
+        costs.append(_(state))
     elif result.unavailable_s:
-        told.append(_("out of use for {t} s", t=seconds(result.unavailable_s)))
-    told += [_("blocked for {t} s", t=seconds(result.sync_blocked_s))] if result.sync_blocked_s else []
-    return commas(told)
+        costs.append(_("out of use for {t} s", t=seconds(result.unavailable_s)))
+    costs += [_("blocked for {t} s", t=seconds(result.sync_blocked_s))] if result.sync_blocked_s else []
+    return commas(costs)
 
 
 AT_THE_END = {

@@ -196,11 +196,11 @@ def plain(groups: dict[str, dict[str, Entry]], offers: Callable[[Entry], bool] =
 
     An entry has the name that messages use, its label and its description.
     """
-    told = [
+    plain_groups = [
         {"group": _(group), "entries": [_as_read(name, one) for name, one in entries.items() if offers(one)]}
         for group, entries in groups.items()
     ]
-    return [group for group in told if group["entries"]]
+    return [group for group in plain_groups if group["entries"]]
 
 
 def _as_read(name: str, entry: Entry) -> dict:

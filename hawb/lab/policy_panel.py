@@ -193,13 +193,13 @@ def reach_html(reached: Sequence[Reached], other: str, is_set: bool) -> str:
     """
     names = listing(one.queue for one in reached) or _("no existing queue")
     valid = N_("✓ valid; matches {queues}") if is_set else N_("✓ valid, not set yet; matches {queues}")
-    told, by = [_(valid, queues=names)], N_("{queue} by {policy}")
+    lines, by = [_(valid, queues=names)], N_("{queue} by {policy}")
     beaten = [_(by, queue=shown(one.queue), policy=shown(one.winner)) for one in reached if not one.wins]
     if beaten:
-        told.append(_("overridden for {queues}", queues=listing(beaten)))
+        lines.append(_("overridden for {queues}", queues=listing(beaten)))
     if tied := sorted({name for one in reached for name in one.tied}):
-        told.append(_("same priority as {policies}: RabbitMQ does not define which one wins", policies=listing(tied)))
+        lines.append(_("same priority as {policies}: RabbitMQ does not define which one wins", policies=listing(tied)))
     merged = dict.fromkeys((one.partner, json.dumps(one.merged)) for one in reached if one.partner is not None)
     together = N_("merged with {kind} {name}: {definition}")
-    told += [_(together, kind=other, name=shown(name), definition=definition) for name, definition in merged]
-    return f"<div>{html('; '.join(told))}</div>"
+    lines += [_(together, kind=other, name=shown(name), definition=definition) for name, definition in merged]
+    return f"<div>{html('; '.join(lines))}</div>"

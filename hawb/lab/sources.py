@@ -90,8 +90,8 @@ def said_first(file: Path) -> tuple[str, ...]:
         comment = FIRST_COMMENT.match(file.read_text(encoding="utf-8"))[0]
     except (OSError, ValueError):  # opening the file reports why
         return ()
-    told = " ".join(line.removeprefix("#").strip() for line in comment.splitlines())
-    return (told,) if told.strip() else ()
+    text = " ".join(line.removeprefix("#").strip() for line in comment.splitlines())
+    return (text,) if text.strip() else ()
 
 
 def title(file: Path) -> str:

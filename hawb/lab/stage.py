@@ -79,7 +79,7 @@ class Stage(Acting, anywidget.AnyWidget):
     def __init__(self, controller: Controller, page: Page, folder: Path | None = None, *, language: str | None = None):
         Acting.__init__(self, controller, page, choices(folder), language)
         anywidget.AnyWidget.__init__(self, **self.given())
-        self.on_msg(lambda _widget, told, _buffers: self.receive(told))
+        self.on_msg(lambda _widget, message, _buffers: self.receive(message))
 
     def give(self) -> None:
         """Send the values of `given` to the page again, in one update."""

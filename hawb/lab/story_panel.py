@@ -71,10 +71,10 @@ def story_html(outcome: dict, log: bool = False, drafts: Drafts | None = None) -
     `drafts` caches sentences between calls.
     """
     losses, chronicle = {loss["event"]: loss for loss in outcome["losses"]}, Chronicle(outcome)
-    told = sentences(outcome, LATEST, drafts)
-    last = max((one.step for one in told if one.step is not None), default=None)
-    items = (sentence_html(one, one.step == last, log, why_html(chronicle, losses.get(one.index))) for one in told)
-    earlier = f"<p>{_(EARLIER)}</p>" if len(told) == LATEST else ""
+    found = sentences(outcome, LATEST, drafts)
+    last = max((one.step for one in found if one.step is not None), default=None)
+    items = (sentence_html(one, one.step == last, log, why_html(chronicle, losses.get(one.index))) for one in found)
+    earlier = f"<p>{_(EARLIER)}</p>" if len(found) == LATEST else ""
     return f"{earlier}<ol>{''.join(items)}</ol>"
 
 

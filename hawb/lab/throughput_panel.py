@@ -40,8 +40,8 @@ class ThroughputPanel:
             limit = _number(self.in_flight.value) if self.in_flight.value.strip() else None
             asked = {"setup": self.setup.value, "size_bytes": _number(self.size.value),
                      "replicas": _number(self.replicas.value), "in_flight": limit}  # fmt: skip
-            told = [str(model.rate(**asked))]
-            return "\n".join(told if limit is None else [*told, str(model.latency(**asked))])
+            lines = [str(model.rate(**asked))]
+            return "\n".join(lines if limit is None else [*lines, str(model.latency(**asked))])
         except NotMeasuredError as refused:
             return str(refused)
 

@@ -63,7 +63,7 @@ class Catalogue(GNUTranslations):
     @property
     def texts(self) -> dict[str, str]:
         """Return the translations by their English texts, without texts that have a plural."""
-        return {text: told for text, told in self._catalog.items() if text and isinstance(text, str)}
+        return {text: translation for text, translation in self._catalog.items() if text and isinstance(text, str)}
 
 
 def named(wanted: str) -> str:
@@ -159,17 +159,17 @@ def ngettext(one: str, several: str, number: int, /, **words: object) -> str:
     """Return the form of a text for a number, in the language in force; `words` as in `_`."""
     name = in_force()
     if name == ENGLISH:
-        told = one if number == 1 else several
+        text = one if number == 1 else several
     else:
-        told = catalogue(name, WORDS).ngettext(one, several, number)
-    return told.format_map(words) if words else told
+        text = catalogue(name, WORDS).ngettext(one, several, number)
+    return text.format_map(words) if words else text
 
 
 def pgettext(context: str, text: str, /, **words: object) -> str:
     """Return a text whose translation depends on the `context`; `words` as in `_`."""
     name = in_force()
-    told = text if name == ENGLISH else catalogue(name, WORDS).pgettext(context, text)
-    return told.format_map(words) if words else told
+    translation = text if name == ENGLISH else catalogue(name, WORDS).pgettext(context, text)
+    return translation.format_map(words) if words else translation
 
 
 def translated(text: str, domain: str) -> str:

@@ -46,16 +46,16 @@ def template(domain: str) -> Catalog:
         PACKAGE, [(pattern, method)], keywords=keywords, comment_tags=("Translators:",), strip_comment_tags=True,
         directory_filter=lambda folder: Path(folder).name not in OUTSIDE,
     )  # fmt: skip
-    return template_of((text, f"hawb/{Path(file).as_posix()}", told, context) for file, _, text, told, context in found)
+    return template_of((text, f"hawb/{Path(file).as_posix()}", note, context) for file, _, text, note, context in found)
 
 
 def template_of(texts: Iterable[tuple[str | tuple[str, ...], str, list[str], str | None]]) -> Catalog:
     """Return a template of texts, each with its file, the comments for translators, and its context."""
     made = _empty(None)
-    for text, file, told, context in texts:
+    for text, file, notes, context in texts:
         known = made.get(text[0] if isinstance(text, tuple) else text, context)
         if known is None or (file, None) not in known.locations:
-            made.add(text, locations=[(file, None)], auto_comments=told, context=context)
+            made.add(text, locations=[(file, None)], auto_comments=notes, context=context)
     return made
 
 
@@ -89,8 +89,8 @@ def renewed(name: str, domain: str, wanted: Catalog) -> Catalog:
     for message in wanted:
         if message.id:
             had = kept.get(message.id if isinstance(message.id, str) else message.id[0], message.context)
-            told = had.string if had is not None and isinstance(had.id, str) == isinstance(message.id, str) else None
-            made.add(message.id, told, sorted(message.locations), auto_comments=message.auto_comments,
+            text = had.string if had is not None and isinstance(had.id, str) == isinstance(message.id, str) else None
+            made.add(message.id, text, sorted(message.locations), auto_comments=message.auto_comments,
                      user_comments=() if had is None else had.user_comments, context=message.context)  # fmt: skip
     return made
 
@@ -122,8 +122,8 @@ def renew(domain: str, wanted: Catalog) -> Iterator[tuple[str, Catalog]]:
 
 def untranslated(catalogue: Catalog) -> list[str]:
     """Return the texts of a catalogue that have no translation."""
-    told = ((message.id, message.string) for message in catalogue if message.id)
-    return [text if isinstance(text, str) else text[0] for text, string in told
+    pairs = ((message.id, message.string) for message in catalogue if message.id)
+    return [text if isinstance(text, str) else text[0] for text, string in pairs
             if not (string if isinstance(string, str) else string and all(string))]  # fmt: skip
 
 

@@ -33,14 +33,14 @@ def as_logged(cluster: Cluster, variation: Variation) -> str | None:
     first, second, third = variation.nodes
     logged = [("node_stopping", second), ("node_running", second), ("node_stopping", third), ("node_killed", first),
               ("promoted", second)]  # fmt: skip
-    told = [(event["event"], event["node"]) for event in cluster.events if event["event"] in SAID]
+    events = [(event["event"], event["node"]) for event in cluster.events if event["event"] in SAID]
     for place, line in enumerate(logged):
-        if place == len(told):
+        if place == len(events):
             return f"Your story ends, and in the logs {says(*line)}."
-        if told[place] != line:
-            return f"In your story {says(*told[place])}, where in the logs {says(*line)}."
-    if len(told) > len(logged):
-        return f"Your story goes on: {says(*told[len(logged)])}. No line says so."
+        if events[place] != line:
+            return f"In your story {says(*events[place])}, where in the logs {says(*line)}."
+    if len(events) > len(logged):
+        return f"Your story goes on: {says(*events[len(logged)])}. No line says so."
     lost = cluster.ledger["orders"]["lost_confirmed"]
     if lost == variation.messages:
         return None

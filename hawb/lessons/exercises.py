@@ -39,7 +39,7 @@ class Variation(NamedTuple):
     word: str
 
 
-AS_TOLD = Variation(("a", "b", "c"), 100, 1, "eu")
+AS_SHOWN = Variation(("a", "b", "c"), 100, 1, "eu")
 HELD_BACK = (
     Variation(("w3", "w1", "w2"), 7, 2, "us"),
     Variation(("rabbit@north", "rabbit@east", "rabbit@south"), 40_000, 3, "jobs.late"),
@@ -107,9 +107,9 @@ class AnswerRefused(ValueError):  # noqa: N818 - it reads as what happened
 
 def judged(exercise: Exercise, answer: object) -> Verdict:
     """Play an answer in the cluster of the question and in those held back, and return the verdict."""
-    for variation in (AS_TOLD, *HELD_BACK):
+    for variation in (AS_SHOWN, *HELD_BACK):
         if wrong := wrong_in(exercise, answer, variation):
-            return Verdict(False, wrong if variation is AS_TOLD else paragraph([elsewhere(variation), wrong]))
+            return Verdict(False, wrong if variation is AS_SHOWN else paragraph([elsewhere(variation), wrong]))
     right = _("Right, in this cluster and in {number} others that you have not seen.", number=len(HELD_BACK))
     return Verdict(True, right)
 
@@ -131,7 +131,7 @@ def led_to(exercise: Exercise, answer: object, variation: Variation) -> Cluster:
         return exercise.begin(variation, **given)
     cluster = exercise.begin(variation)
     if exercise.form is Form.STEPS:
-        given = renamed(given, dict(zip(AS_TOLD.nodes, variation.nodes, strict=True)))
+        given = renamed(given, dict(zip(AS_SHOWN.nodes, variation.nodes, strict=True)))
     play(cluster, given)
     return cluster
 
@@ -159,14 +159,14 @@ def given_as(exercise: Exercise, answer: object) -> list | dict:
         return settings_of(exercise, _a(dict, given, exercise))
     steps = _a(list, given, exercise)
     if len(steps) > MOST_STEPS:
-        told = _("These are {number} steps; {most} are more than enough.", number=len(steps), most=MOST_STEPS)
-        raise AnswerRefused(told)
+        refusal = _("These are {number} steps; {most} are more than enough.", number=len(steps), most=MOST_STEPS)
+        raise AnswerRefused(refusal)
     for number, step in enumerate(steps, 1):
         verb = next((key for key in step if key != "at"), None) if isinstance(step, dict) else step
         if verb not in exercise.verbs:
-            told = _("Step {number}, {step}: here a step is one of {verbs}.", number=number, step=render(step),
+            refusal = _("Step {number}, {step}: here a step is one of {verbs}.", number=number, step=render(step),
                      verbs=", ".join(exercise.verbs))  # fmt: skip
-            raise AnswerRefused(told)
+            raise AnswerRefused(refusal)
     return steps
 
 
@@ -179,9 +179,9 @@ def _a(kind: type, given: object, exercise: Exercise):
 def settings_of(exercise: Exercise, given: dict) -> dict:
     """Return an answer's settings, exactly those of the exercise. Raise AnswerRefused."""
     if sorted(given) != sorted(exercise.settings):
-        told = _("{given}: what is to be set here is {settings}, nothing else.", given=render(given),
+        refusal = _("{given}: what is to be set here is {settings}, nothing else.", given=render(given),
                  settings=listing(exercise.settings))  # fmt: skip
-        raise AnswerRefused(told)
+        raise AnswerRefused(refusal)
     return given
 
 
@@ -222,12 +222,12 @@ def restart_in_haste(cluster: Cluster, name: str, variation: Variation) -> float
     mirrors = variation.nodes[1:]
     cluster.publish(name, variation.messages)
     if (there := len(queue_of(cluster, name)["mirrors"])) != len(mirrors):
-        told = _("{queue} has no mirrors, one on every other node was asked for.", queue=name)
-        told = told if not there else ngettext(
+        reason = _("{queue} has no mirrors, one on every other node was asked for.", queue=name)
+        reason = reason if not there else ngettext(
             "{queue} has {number} mirror, one on every other node was asked for.",
             "{queue} has {number} mirrors, one on every other node was asked for.", there, queue=name, number=there,
         )  # fmt: skip
-        raise AnswerRefused(told)
+        raise AnswerRefused(reason)
     cluster.stop(*mirrors)
     back_s = cluster.outcome["time_s"] + BOOT_S + HASTE_S
     cluster.start(*mirrors)

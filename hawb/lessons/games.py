@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hawb.cluster import Cluster
 from hawb.languages import LESSONS, _, ngettext, translated
 from hawb.lessons.exercises import (
-    AS_TOLD,
+    AS_SHOWN,
     AnswerRefused,
     Exercise,
     Form,
@@ -69,17 +69,17 @@ class Played(NamedTuple):
 
 def played(game: Game, moves: object) -> Played:
     """Play moves in the cluster of the question and in those held back, and return the verdict."""
-    before = game.begin(AS_TOLD)
+    before = game.begin(AS_SHOWN)
     try:
         steps = given_as(game, moves)
-        after = led_to(game, steps, AS_TOLD)
+        after = led_to(game, steps, AS_SHOWN)
     except (AnswerRefused, ScenarioRefused):
         return Played(judged(game, moves), before, None)
     if (count := sum(FREE not in step for step in steps)) > game.most:
         too_many = _("These are {number} moves; the game has {most}.", number=count, most=game.most)
         return Played(Verdict(False, too_many), before, None)
     with suppress(AnswerRefused):
-        game.judge(after, AS_TOLD)  # continues the story with the fate
+        game.judge(after, AS_SHOWN)  # continues the story with the fate
     verdict = judged(game, steps)
     if verdict.right:
         verdict = Verdict(True, paragraph([won_in(count, game.par), verdict.says]))
@@ -116,10 +116,10 @@ def keeps(fate: Fate, *queues: str) -> Callable[[Cluster, Variation], str | None
 
     def judge(cluster: Cluster, variation: Variation) -> str | None:
         fate(cluster, variation)
-        if told := what_is_lost(cluster):
-            return _("Lost: {lost}", lost=told)
-        if told := next(filter(None, (unusable(cluster, name) for name in queues)), None):
-            return told
+        if reason := what_is_lost(cluster):
+            return _("Lost: {lost}", lost=reason)
+        if reason := next(filter(None, (unusable(cluster, name) for name in queues)), None):
+            return reason
         if (there := sum(cluster.queues[name]["messages"] for name in queues)) < variation.messages:
             return _("Of {messages} {number} are left: something in these moves removes them.",
                      messages=counted(variation.messages), number=f"{there:,}")  # fmt: skip
@@ -156,9 +156,9 @@ def loses(fair: Callable[[Cluster, Variation], str | None] = lambda *_: None) ->
         if what_is_lost(cluster):
             return None
         down = [name for name, queue in cluster.queues.items() if queue["state"] != "running"]
-        told = [_("Nothing that was confirmed is lost.")]
-        told += [_("{queue} cannot be used now; that is not lost.", queue=shown(name)) for name in down[:1]]
-        return paragraph(told)
+        lines = [_("Nothing that was confirmed is lost.")]
+        lines += [_("{queue} cannot be used now; that is not lost.", queue=shown(name)) for name in down[:1]]
+        return paragraph(lines)
 
     return judge
 
@@ -168,7 +168,7 @@ def what_is_lost(cluster: Cluster) -> str:
     for name, account in cluster.ledger.items():
         if lost := account["lost_confirmed"]:
             gone = account["lost"] or account["refused"]
-            told = _("{messages} of {queue} that had been confirmed.", messages=counted(lost), queue=shown(name))
-            return paragraph([told, cluster.why(name, gone[0][0])])
+            text = _("{messages} of {queue} that had been confirmed.", messages=counted(lost), queue=shown(name))
+            return paragraph([text, cluster.why(name, gone[0][0])])
     return ""
 

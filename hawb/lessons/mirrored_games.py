@@ -52,9 +52,9 @@ def first_is_gone(cluster: Cluster, variation: Variation) -> str | None:
 
 def returned(cluster: Cluster, variation: Variation) -> str | None:
     """Require that the first node was down, and comes back with all messages of its queue."""
-    if told := first_is_gone(cluster, variation):
-        return told
-    return keeps(lambda one, told: one.start(told.nodes[0]), "orders")(cluster, variation)
+    if reason := first_is_gone(cluster, variation):
+        return reason
+    return keeps(lambda one, reason: one.start(reason.nodes[0]), "orders")(cluster, variation)
 
 
 def rebalanced(cluster: Cluster, variation: Variation) -> str | None:

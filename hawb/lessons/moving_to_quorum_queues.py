@@ -41,8 +41,8 @@ def both_limited(cluster: Cluster, variation: Variation) -> str | None:
     for name in names:
         followed = cluster.queues[name]["policy"]
         if (there := cluster.queues[name]["messages"]) > ROOM:
-            told = f"follows the policy {shown(followed)}" if followed else "follows no policy"
-            return f"{name} holds {counted(there)} and {told}; {ROOM:,} was the most."
+            text = f"follows the policy {shown(followed)}" if followed else "follows no policy"
+            return f"{name} holds {counted(there)} and {text}; {ROOM:,} was the most."
         if there < ROOM:
             return f"{name} holds {counted(there)}, and there is to be room for {ROOM:,}."
     return None

@@ -71,9 +71,9 @@ def of_code(source: str) -> Iterator[Piece]:
     for literal in _literals(ast.parse(source)):
         start, end = (begins[row - 1] + column for row, column in (
             (literal.lineno, literal.col_offset), (literal.end_lineno, literal.end_col_offset)))  # fmt: skip
-        told = LITERAL.fullmatch(whole[start:end].decode())
-        if told and is_prose(told[2]):
-            yield Piece(whole[done:start].decode() + told[1], told[2], told[3])
+        found = LITERAL.fullmatch(whole[start:end].decode())
+        if found and is_prose(found[2]):
+            yield Piece(whole[done:start].decode() + found[1], found[2], found[3])
             done = end
     yield Piece(whole[done:].decode(), "", "")
 

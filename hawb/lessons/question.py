@@ -78,11 +78,11 @@ class Question(LessonWidget):
         if self.guess is None:
             return
         try:
-            told = self.prediction.take(self.guess)
+            reply = self.prediction.take(self.guess)
         except (ValueError, AnswersRefused) as refused:
             self.reply, self.guess = str(refused), None
             return
-        self.guess, self.reply, self.over = self.prediction.guess, told, not self.later
+        self.guess, self.reply, self.over = self.prediction.guess, reply, not self.later
 
     def _tell(self) -> None:
         """Show the result of the run."""

@@ -75,11 +75,11 @@ def survives_the_probe(cluster: Cluster, variation: Variation) -> str | None:
             return f"{shown(name)} does not follow your policy."
     task = task_of(cluster.run)
     turns = next(turns for name, turns in baselines(task).items() if name.startswith(BY_PROBE))
-    told = played_plan(cluster.run, task, turns).prediction
-    for effect in told.effects:
+    predicted = played_plan(cluster.run, task, turns).prediction
+    for effect in predicted.effects:
         if effect.lost:
             return f"The probe lets the next node go, and {shown(effect.queue)} loses {counted(effect.lost)}."
-    for effect in sorted(told.effects, key=lambda one: -one.down_s):
+    for effect in sorted(predicted.effects, key=lambda one: -one.down_s):
         if effect.down_s > MOMENT_S:
             return f"The probe lets the next node go, and {shown(effect.queue)} is down for {seconds(effect.down_s)} s."
     return None

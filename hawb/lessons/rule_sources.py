@@ -74,14 +74,14 @@ def rule(given: str | FunctionType) -> Rule:
     )
 
 
-def rule_text(told: Rule) -> str:
+def rule_text(found: Rule) -> str:
     """Return all of a rule as text for a terminal."""
-    lines = [f"{told.name}, {told.file}", "", told.code, "", told.source]
-    if told.says:
-        lines += ["", _("RabbitMQ's guide says:"), *(f"- {says}" for says in told.says)]
-    if told.scenarios:
+    lines = [f"{found.name}, {found.file}", "", found.code, "", found.source]
+    if found.says:
+        lines += ["", _("RabbitMQ's guide says:"), *(f"- {says}" for says in found.says)]
+    if found.scenarios:
         lines += ["", _("Scenarios that show it:")]
-    for scenario in told.scenarios:
+    for scenario in found.scenarios:
         lines += [f"- {scenario.title} ({scenario.name}.yaml)", *(f"    {did}" for did in scenario.recorded)]
     return "\n".join(lines)
 
@@ -128,9 +128,9 @@ def _recorded(recording: dict) -> str:
 
 def _queue(name: str, queue: dict) -> str:
     home = queue.get("master") or queue.get("leader") or _("no node")
-    told = _("{queue} {state} on {node}", queue=shown(name), state=queue["state"], node=shown(home))
+    text = _("{queue} {state} on {node}", queue=shown(name), state=queue["state"], node=shown(home))
     if (left := queue.get("messages")) is not None:
-        told = _("{queue_on_node} with {messages}", queue_on_node=told, messages=counted(left))
+        text = _("{queue_on_node} with {messages}", queue_on_node=text, messages=counted(left))
     if complete := queue.get("synchronised_mirrors"):
-        told = _("{queue}, synchronised on {nodes}", queue=told, nodes=listing(complete))
-    return told
+        text = _("{queue}, synchronised on {nodes}", queue=text, nodes=listing(complete))
+    return text

@@ -32,13 +32,13 @@ def as_page() -> str:
 
 def cells(behaviour: Behaviour) -> Iterator[str]:
     """Yield the cells of a behaviour's row."""
-    told = rule(behaviour.function)
+    found = rule(behaviour.function)
     yield markdown.plain(behaviour.asked)
-    yield f"[{markdown.code(behaviour.name)}](../{told.file})"
-    more = len(told.scenarios) - FEW
-    links = [f"[{one.name}](scenarios/{one.name}.yaml)" for one in told.scenarios[:FEW]]
+    yield f"[{markdown.code(behaviour.name)}](../{found.file})"
+    more = len(found.scenarios) - FEW
+    links = [f"[{one.name}](scenarios/{one.name}.yaml)" for one in found.scenarios[:FEW]]
     yield ", ".join(links) + (f" and {more} more" if more > 0 else "")
-    releases = {release_of(said) for one in told.scenarios for said in one.recorded}
+    releases = {release_of(said) for one in found.scenarios for said in one.recorded}
     yield ", ".join(sorted(releases, key=lambda release: [int(part) for part in release.split(".")]))
 
 

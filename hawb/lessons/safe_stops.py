@@ -64,8 +64,8 @@ def lost_unwarned(cluster: Cluster, variation: Variation) -> str | None:
         return f"A check fails on {shown(first)}, and names {listing(named)}: nobody would have stopped it."
     if any(effect.lost_confirmed for effect in forecast.effects["stop"]):
         return None
-    told = [f"{shown(effect.queue)} {happens(effect)}" for effect in forecast.hurt("stop")]
-    return f"A stop of {shown(first)} loses nothing: {'; '.join(told) or 'every queue stays in use'}."
+    effects = [f"{shown(effect.queue)} {happens(effect)}" for effect in forecast.hurt("stop")]
+    return f"A stop of {shown(first)} loses nothing: {'; '.join(effects) or 'every queue stays in use'}."
 
 
 EXERCISES = (

@@ -57,9 +57,9 @@ TEXTS = {"exercise": _of_exercise, "game": _of_game, "show_rule": _of_rule}
 
 def template() -> Catalog:
     """Return the texts of all translated lessons, in their order."""
-    told = ((text, f"notebooks/{name}", [], None) for name in TRANSLATED
+    texts = ((text, f"notebooks/{name}", [], None) for name in TRANSLATED
             for text in (*(piece.text for piece in pieces(name)), *asked_for(name)))  # fmt: skip
-    return template_of(told)
+    return template_of(texts)
 
 
 if __name__ == "__main__":

@@ -50,8 +50,8 @@ def edition(notebook: nbformat.NotebookNode, language: str) -> nbformat.Notebook
 
 def in_language(source: str, language: str, pieces) -> str:
     """Return a cell's source in another language; the function `pieces` splits it."""
-    told = catalogue(language, LESSONS)
-    return "".join(before + (text and told.gettext(text)) + after for before, text, after in pieces(source))
+    texts = catalogue(language, LESSONS)
+    return "".join(before + (text and texts.gettext(text)) + after for before, text, after in pieces(source))
 
 
 def _leads_to(link: re.Match) -> str:

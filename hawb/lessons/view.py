@@ -16,7 +16,7 @@ from hawb.cluster import Cluster
 from hawb.lab import fields
 from hawb.languages import ENGLISH, LESSONS, _, in_force, translated
 from hawb.lessons import step_forms
-from hawb.lessons.exercises import AS_TOLD, Exercise
+from hawb.lessons.exercises import AS_SHOWN, Exercise
 from hawb.lessons.games import Game, Played, told_of
 from hawb.lessons.predictions import Prediction, reply
 from hawb.lessons.question import Question
@@ -54,8 +54,8 @@ class PredictionView(fields.Readable, widgets.VBox):
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
         """Add the answer, as a type that no front end shows, so that a stored notebook can be compared with it."""
-        told = {TRUTH: "\n".join(self._told)} if self._told else {}
-        return super()._repr_mimebundle_(**kwargs) | told
+        data = {TRUTH: "\n".join(self._told)} if self._told else {}
+        return super()._repr_mimebundle_(**kwargs) | data
 
 
 def text_of(shown: object) -> str:
@@ -74,8 +74,8 @@ def html_of(shown: object) -> str:
     for form in ("_repr_html_", "_repr_svg_"):
         if hasattr(shown, form):
             return getattr(shown, form)()
-    told = str(shown) if isinstance(shown, str) else text_of(shown)
-    return f'<p class="hawb-said">{escape(told)}</p>'
+    text = str(shown) if isinstance(shown, str) else text_of(shown)
+    return f'<p class="hawb-said">{escape(text)}</p>'
 
 
 class Text(fields.Readable, widgets.HTML):
@@ -120,23 +120,23 @@ def game_view(game: Game) -> Text:
     title, question, fate = (translated(text, LESSONS) for text in (game.title, game.question, game.fate))
     lines = [_("Game {key}: {title}", key=game.key, title=title), question]
     lines += [_("Then: {fate}.", fate=fate) if fate else "", game.rules]
-    panels = [game.begin(AS_TOLD).panel(_("as it begins"))]
+    panels = [game.begin(AS_SHOWN).panel(_("as it begins"))]
     picture = pictures.svg(panels)
-    told = "".join(f"<p>{escape(line)}</p>" for line in lines[1:] if line)
+    paragraphs = "".join(f"<p>{escape(line)}</p>" for line in lines[1:] if line)
     moves = folded(_("how moves are written"), steps_html(game.verbs))
-    page = f"<p><b>{escape(title)}</b></p>{told}{picture}{moves}{hints_html(game)}"
+    page = f"<p><b>{escape(title)}</b></p>{paragraphs}{picture}{moves}{hints_html(game)}"
     return Text("\n".join([*map(fitted, filter(None, lines)), pictures.text(panels)]), page, picture)
 
 
 def played_view(game: Game, result: Played) -> Text:
     """Return the result of a game's moves: the verdict, why, and the cluster before and after."""
     lines = [repr(result.verdict), *told_of(game, result)]
-    told = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    paragraphs = "".join(f"<p>{escape(line)}</p>" for line in lines)
     if result.after is None:
-        return Text("\n".join(map(fitted, lines)), told)
+        return Text("\n".join(map(fitted, lines)), paragraphs)
     panels = [result.before.panel(_("before")), result.after.panel(_("after"))]
     picture = pictures.svg(panels)
-    return Text("\n".join([*map(fitted, lines), pictures.text(panels)]), told + picture, picture)
+    return Text("\n".join([*map(fitted, lines), pictures.text(panels)]), paragraphs + picture, picture)
 
 
 def steps_html(verbs: Sequence[str]) -> str:
@@ -149,23 +149,23 @@ def steps_html(verbs: Sequence[str]) -> str:
     return f"<ul>{''.join(entries)}</ul><p>{when}</p>"
 
 
-def rule_view(told: Rule) -> Text:
+def rule_view(found: Rule) -> Text:
     """Return a rule's code, with its sources and scenarios folded."""
-    says = "".join(f"<li>{escape(each)}</li>" for each in told.says)
+    says = "".join(f"<li>{escape(each)}</li>" for each in found.says)
     scenarios = "".join(
         f"<li>{escape(one.title)} (<code>{escape(one.name)}.yaml</code>)"
         + "".join(f"<br>{escape(did)}" for did in one.recorded)
         + "</li>"
-        for one in told.scenarios
+        for one in found.scenarios
     )
-    page = f"<p><b>{escape(told.name)}</b>, <code>{escape(told.file)}</code></p>"
-    page += "" if in_force() == ENGLISH else f"<p>{with_code(told.summary)}</p>"  # the code has it in English
-    page += f"<pre>{escape(told.code)}</pre>"
-    page += f"<p>{with_code(told.source)}</p>"
+    page = f"<p><b>{escape(found.name)}</b>, <code>{escape(found.file)}</code></p>"
+    page += "" if in_force() == ENGLISH else f"<p>{with_code(found.summary)}</p>"  # the code has it in English
+    page += f"<pre>{escape(found.code)}</pre>"
+    page += f"<p>{with_code(found.source)}</p>"
     page += folded(_("what RabbitMQ's guide says"), f"<ul>{says}</ul>") if says else ""
     shown_by = _("scenarios that show it, and what a real broker did")
     page += folded(shown_by, f"<ul>{scenarios}</ul>") if scenarios else ""
-    return Text(f"{told.name} ({told.file}): {told.summary}", page)
+    return Text(f"{found.name} ({found.file}): {found.summary}", page)
 
 
 def with_code(text: str) -> str:
@@ -197,10 +197,10 @@ def log_view(cluster: Cluster, queue: str, times_s: Sequence[float]) -> Text:
         state = run.moment().state
         picture = pictures.logs_svg([("", state)], names, queue)
         return Text(cluster.raft(queue).rstrip(), raft.html(state, names, queue), picture)
-    texts, page, told = [], "", []
+    texts, page, plain = [], "", []
     for time_s in times_s:
         state = run.moment_at(time_s).state
-        told.append((f"at {time_s:g} s", state))
+        plain.append((f"at {time_s:g} s", state))
         texts.append(f"at {time_s:g} s\n{cluster.raft(queue, time_s)}")
         page += f'<p class="hawb-moment">at {time_s:g} s</p>{raft.html(state, names, queue)}'
-    return Text("\n".join(texts).rstrip(), page, pictures.logs_svg(told, names, queue))
+    return Text("\n".join(texts).rstrip(), page, pictures.logs_svg(plain, names, queue))

@@ -28,7 +28,7 @@ def first_moves(language: str) -> dict:
     A state maps a message, as `key` returns it, to the indices of the view that answers it and of the next state. The
     first view and the first state are those of the cluster at rest. `addresses` maps addresses to such pairs.
     """
-    lab = TextLab(Controller(), [(TITLE, START)], lambda told: None, language)
+    lab = TextLab(Controller(), [(TITLE, START)], lambda _one: None, language)
     lab.show()
     views: list[dict] = [lab.view]
     states: list[dict[str, list[int]]] = [{}]

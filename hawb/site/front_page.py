@@ -72,6 +72,6 @@ def front_script() -> str:
 def first_script(name: str, listed: Listed) -> str:
     """Return the script with the first page's constant values and its first moves, in a language."""
     with language(name):
-        lab = TextLab(Controller(), sources_of(listed, OWN), lambda told: None, name)
-        told = {"given": lab.given(), **first_moves(name)}
-    return f"window.hawb_first = {json.dumps(packed(told))};\n"
+        lab = TextLab(Controller(), sources_of(listed, OWN), lambda _one: None, name)
+        data = {"given": lab.given(), **first_moves(name)}
+    return f"window.hawb_first = {json.dumps(packed(data))};\n"

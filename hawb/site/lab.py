@@ -86,14 +86,14 @@ class TextLab(Acting):
 
     redraw = show
 
-    def receive(self, told: dict) -> None:
+    def receive(self, message: dict) -> None:
         """Carry out a message of the page: one of a stage, a typed step, or an address to open."""
-        if own := OWN.get(told.get("do", "")):
+        if own := OWN.get(message.get("do", "")):
             with language(self.language):
-                own(self, told)
+                own(self, message)
             self.show()
         else:
-            super().receive(told)
+            super().receive(message)
 
     def fork(self) -> TextLab:
         """Return a lab that continues independently from this point."""
@@ -101,13 +101,13 @@ class TextLab(Acting):
         other.controller, other.page = self.controller.copy(), other
         return other
 
-    def take(self, told: dict) -> None:
+    def take(self, message: dict) -> None:
         """Carry out a message, and compute at once what would have kept a loss, if the page would do so later."""
-        self.receive(told)
+        self.receive(message)
         if self.view["leads"]["now"]["by_itself"]:
             play = self.view["play"]
             self.receive({"do": "ask"})
-            self.view |= {"play": play, "answered": told.get("asked", 0)}
+            self.view |= {"play": play, "answered": message.get("asked", 0)}
 
     def open_address(self, text: str) -> None:
         """Open the state of an address, or show why it is invalid."""
@@ -152,7 +152,7 @@ class TextLab(Acting):
             return None
         if self.panel == STEP:
             return {"title": _(STEP), "typed": self.typed, "about": self.about, "message": self.message}
-        read = dump(self.controller.now.run.scenario) if self.panel == EXPORT else told_story(self.controller.outcome)
+        read = dump(self.controller.now.run.scenario) if self.panel == EXPORT else story_text(self.controller.outcome)
         return {"title": _(self.panel), "read": read}
 
 
@@ -163,7 +163,7 @@ OWN: dict[str, Callable[[TextLab, dict], None]] = {
 """The messages of this page besides those of a stage."""
 
 
-def told_story(outcome: dict) -> str:
+def story_text(outcome: dict) -> str:
     """Return the story, a sentence to a line."""
     return "\n".join(f"{seconds(one.t)} s  {one.text}" for one in sentences(outcome, LATEST))
 
@@ -197,7 +197,7 @@ def begin(opened: str, spoken: str, messages: Sequence[dict], post: Callable[[st
     First it sends its values and its current point to the page with `post`, in the language `spoken`.
     """
     listed = json.loads((STORIES / "index.json").read_text("utf-8"))
-    lab = TextLab(Controller(), sources_of(listed, STORIES), lambda told: None, spoken)
+    lab = TextLab(Controller(), sources_of(listed, STORIES), lambda _one: None, spoken)
     lab.receive({"do": "address", "address": opened})
     for message in messages:
         lab.take(message)

@@ -50,7 +50,7 @@ OWN_SCHEMA = pa.schema([*CLUSTERS.arrow, ("findings", pa.list_(FOUND)), ("refuse
 """A cluster's own row, with the rows that go to the tables of findings and refusals."""
 
 
-Told = TypeVar("Told")
+Read = TypeVar("Read")
 NOTHING = pa.RecordBatch.from_pylist([], schema=QUEUE_SCHEMA)
 
 
@@ -93,8 +93,8 @@ def _own_row(cluster: ClusterFiles, refused: list[dict[str, str]], **told: objec
 
 
 def read_rest(
-    cluster: ClusterFiles, refused: list[dict[str, str]], read: Callable[[Sequence[str]], Told]
-) -> Told | None:
+    cluster: ClusterFiles, refused: list[dict[str, str]], read: Callable[[Sequence[str]], Read]
+) -> Read | None:
     """Return the result of `read` for a cluster's files; None if it can read none of them.
 
     A refused file is added to `refused` and left out, and the rest is read again.
@@ -104,8 +104,8 @@ def read_rest(
         try:
             return read(files)
         except ImportRefused as error:
-            told = {"place": error.place, "given": error.given, "accepted": error.accepted}
-            refused.append({"file": readable(error.file), **told})
+            refusal = {"place": error.place, "given": error.given, "accepted": error.accepted}
+            refused.append({"file": readable(error.file), **refusal})
             left = [file for file in files if Path(file) != error.file]
             if len(left) == len(files):
                 return None
@@ -168,5 +168,5 @@ def _codes(found: Report) -> Iterator[list[str]]:
 
 
 def _blockers(of_kind: list[Found]) -> list[str]:
-    told = [detail["blocks"].split("; ") for code, detail in of_kind if code == "blocks-quorum"]
-    return told[0] if told else []
+    blocked = [detail["blocks"].split("; ") for code, detail in of_kind if code == "blocks-quorum"]
+    return blocked[0] if blocked else []

@@ -69,8 +69,8 @@ def label_of(file: Path) -> str:
 
 def decides(study: Study) -> dict[str, Any]:
     """Return, as plain values, all that decides a study's rows but their number; settings of None are left out."""
-    told = without_none(msgspec.to_builtins(study))
-    return {name: told[name] for name in ("seed", "horizon_days", "designs", "environments")}
+    values = without_none(msgspec.to_builtins(study))
+    return {name: values[name] for name in ("seed", "horizon_days", "designs", "environments")}
 
 
 def digest(values: dict[str, Any]) -> str:

@@ -67,7 +67,7 @@ def swing(row: Row) -> tuple[str, float]:
 
     Return ("", 0.0) for a row without a sensitivity analysis.
     """
-    moved = ((told["assumption"], max(told["differences"]) - min(told["differences"])) for told in
+    moved = ((entry["assumption"], max(entry["differences"]) - min(entry["differences"])) for entry in
              row.get(SENSITIVITY, ()))  # fmt: skip
     return max(moved, key=lambda one: one[1], default=("", 0.0))
 

@@ -66,10 +66,10 @@ def drains(queues: Iterable[Queue]) -> list[Drain]:
         facts = queue.facts
         if queue.type != "classic" or not facts.messages:
             continue
-        told = facts.message_bytes is not None
-        size_bytes = max(1, -(-facts.message_bytes // facts.messages)) if told else ASSUMED_BYTES
+        is_known = facts.message_bytes is not None
+        size_bytes = max(1, -(-facts.message_bytes // facts.messages)) if is_known else ASSUMED_BYTES
         copies = 1 + len(facts.mirrors or ())
         found.append(
-            Drain(queue.full_name, facts.messages, size_bytes, not told, rate("classic", size_bytes, copies))
+            Drain(queue.full_name, facts.messages, size_bytes, not is_known, rate("classic", size_bytes, copies))
         )
     return sorted(found, key=lambda one: (-one.messages, one.queue))

@@ -65,9 +65,9 @@ class Executors:
             if one.id() != DRIVER:
                 self.came = True
                 reason = one.removeReason()
-                told = reason.get() if reason.isDefined() else "for no reason that Spark knows"
-                if not one.isActive() and ASKED_FOR not in told:
-                    yield one.id(), told
+                text = reason.get() if reason.isDefined() else "for no reason that Spark knows"
+                if not one.isActive() and ASKED_FOR not in text:
+                    yield one.id(), text
 
     def _ended(self) -> Iterator[tuple[str, str]]:
         """Yield the executors that a standalone master reported as ended, each with its reason."""
@@ -76,7 +76,7 @@ class Executors:
 
 
 @contextmanager
-def told_of_executors(spark: SparkSession, say: Callable[[str], object]) -> Iterator[None]:
+def reporting_executors(spark: SparkSession, say: Callable[[str], object]) -> Iterator[None]:
     """Report lost executors while the `with` block runs.
 
     Nothing is reported for a local Spark, whose only executor is in its driver, or for a Connect server, whose

@@ -143,12 +143,12 @@ class Exported(FleetSource):
     def rows(self, cluster: ClusterFiles) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a cluster. In mode FAILFAST raise ValueError for a refused file."""
         refused: list[dict[str, str]] = []
-        told = read_rest(cluster, refused, self.rows_of_files) or []
+        found = read_rest(cluster, refused, self.rows_of_files) or []
         if refused and self.mode == "FAILFAST":
             raise ValueError("{file}: {place}: {given}, not {accepted}".format(**refused[0]))
         if self.mode == "PERMISSIVE":
-            told += [{f"refused_{name}": value for name, value in one.items()} for one in refused]
-        yield from self.table.of([{"cluster": cluster.name} | row for row in told]).to_batches()
+            found += [{f"refused_{name}": value for name, value in one.items()} for one in refused]
+        yield from self.table.of([{"cluster": cluster.name} | row for row in found]).to_batches()
 
 
 class ExportedQueues(Exported):

@@ -82,12 +82,12 @@ def as_text(
     found = {(row["environment"], row["design"], row["measure"]): row for row in estimates}
     places = (place for place in product(study.environments, study.designs, (*MEASURES, PRICE)) if place in found)
     rows = [[_rounded(found[place].get(column)) for column in COLUMNS] for place in places]
-    told = Kept(
+    stored = Kept(
         study=study.study, question=question(study), command=command, seed=study.seed, trials=study.trials,
         horizon_days=study.horizon_days, cores=os.cpu_count() or 1, played=played, played_s=round(played_s, 1),
         baseline=baseline, columns=COLUMNS, rows=[],
     )  # fmt: skip
-    lines = [f' "{name}": {_json(value)}' for name, value in msgspec.to_builtins(told).items() if name != "rows"]
+    lines = [f' "{name}": {_json(value)}' for name, value in msgspec.to_builtins(stored).items() if name != "rows"]
     each = ",\n".join(f"  {_json(row)}" for row in rows)
     return "{\n" + ",\n".join([*lines, f' "rows": [\n{each}\n ]']) + "\n}\n"
 

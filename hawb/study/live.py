@@ -74,14 +74,14 @@ def _set(inside: dict, path: Path, value: object) -> None:
 def _cell(study: Study, design: str, environment: str, in_batches: bool) -> Iterable[Estimate]:
     batch = records(study, design, environment, 0, study.trials)
     counted = Weights(batch)
-    told = {"design": design, "environment": environment, "trials": study.trials, "effective_trials": counted.effective}
+    cell = {"design": design, "environment": environment, "trials": study.trials, "effective_trials": counted.effective}
     for measure in batch.schema.names:
         if measure not in (TRIAL, WEIGHT):
             values = batch[measure].to_numpy(zero_copy_only=False).astype(float)
             more = {
                 "mean_batches": counted.in_batches(values), "share_batches": counted.in_batches(values > 0),
             } if in_batches else {}  # fmt: skip
-            yield told | {"measure": measure} | counted.mean_of(values) | counted.share_of(values) | more
+            yield cell | {"measure": measure} | counted.mean_of(values) | counted.share_of(values) | more
 
 
 class Weights:
@@ -140,7 +140,7 @@ class Weights:
         some, square, slope = float((self.each * had).mean()), float((self.each**2 * had).mean()), self.slope(had)
         share = min(1.0, max(0.0, some - slope * (self.mean - 1)))
         variance = square - some**2 - slope * (square - self.mean * some)
-        is_told = variance > NOISE * square
-        plain = len(had) * (share * (1 - share) / variance) if is_told else self.effective
+        is_significant = variance > NOISE * square
+        plain = len(had) * (share * (1 - share) / variance) if is_significant else self.effective
         low, high = Share(share * plain, plain).interval if self.are_worth_it else (None, None)
         return {"share": share, "share_low": low, "share_high": high}

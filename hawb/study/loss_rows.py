@@ -50,13 +50,13 @@ def of_trial(cell: Cell, trial: int) -> Iterator[dict]:
     history = histories.history(environment, design.nodes, cell.study.seed, trial, horizon_us)
     played.through(history.tolist(), horizon_us)
     entries, account = played.turn.entries, played.account
-    told, left = [], account.lost
+    rows, left = [], account.lost
     for loss in reversed(played.turn.losses):  # lost messages may have come back, and been lost again
         entry, gone = entries[loss.entry - entries[0].number], runs.common(loss.numbers, left)
         left = runs.minus(left, gone)
-        told.append((entry.t_us / SECOND_US, loss.cause, _node_of(entry, entries, design), gone))
-    told.insert(0, (None, NO_QUEUE, None, runs.common(account.refused, account.confirmed)))
-    for number, (at_s, cause, node, gone) in enumerate(one for one in reversed(told) if one[-1]):
+        rows.append((entry.t_us / SECOND_US, loss.cause, _node_of(entry, entries, design), gone))
+    rows.insert(0, (None, NO_QUEUE, None, runs.common(account.refused, account.confirmed)))
+    for number, (at_s, cause, node, gone) in enumerate(one for one in reversed(rows) if one[-1]):
         confirmed = runs.size(runs.common(gone, account.confirmed))
         yield {"trial": trial, "loss": number, "at_s": at_s, "cause": cause, "node": node,
                "messages": runs.size(gone), "confirmed": confirmed}  # fmt: skip

@@ -49,8 +49,8 @@ def write(folder: Path, clusters: int, queues: int, broken: int = 0, varied: boo
         listing = number % LISTINGS == 0
         declared = [_queue(number, n, varied) for n in range(size)]
         listed = [_listed(number, n, queue) for n, queue in enumerate(declared)] if listing else None
-        told = listed or _export(number, declared, names)
-        (folder / f"cluster-{number:05}.json").write_text(json.dumps(told), encoding="utf-8")
+        export = listed or _export(number, declared, names)
+        (folder / f"cluster-{number:05}.json").write_text(json.dumps(export), encoding="utf-8")
     for number in range(broken):
         (folder / f"broken-{number:05}.json").write_text('{"queues": [' * (number + 1), encoding="utf-8")
 

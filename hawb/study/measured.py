@@ -66,12 +66,12 @@ def begin(definitions: str | Path, listings: Sequence[str | Path] = (), queue: s
     """
     file, vhost = split_source(definitions)
     defined = read_definitions(file, vhost)
-    told = []
+    read = []
     for source in listings:
         listing, vhost = split_source(source)
-        told.append((listing.name, Listings(defined)))
-        told[-1][1].read(listing, vhost)
-    cluster = _Cluster(told)
+        read.append((listing.name, Listings(defined)))
+        read[-1][1].read(listing, vhost)
+    cluster = _Cluster(read)
     key = cluster.busiest(defined) if queue is None else split_queue(queue)
     if queue is not None and key not in cluster.queues:
         known = named((join_queue(*one) for one in cluster.queues), MOST_NAMES)
@@ -81,7 +81,7 @@ def begin(definitions: str | Path, listings: Sequence[str | Path] = (), queue: s
     else:
         cluster.notes.append("no listing has a queue: the study's traffic is used")
     cluster.add_settings()
-    title = f"the cluster of {', '.join(name for name, _ in told) or file.name}"
+    title = f"the cluster of {', '.join(name for name, _ in read) or file.name}"
     return Begun(read_numbers({"numbers": title, **cluster.given}), cluster.notes)
 
 
@@ -97,7 +97,7 @@ class _Cluster:
     def last(self, of: Callable[[Listings], Fact | None]) -> tuple[Fact, str] | None:
         """Return (fact, file) of the last listing that has a fact; None if none has."""
         facts = ((of(one), file) for file, one in reversed(self.told))
-        return next((told for told in facts if told[0] is not None), None)
+        return next((fact for fact in facts if fact[0] is not None), None)
 
     def of_queue(self, key: Key, of: Callable[[QueueFacts], Fact | None]) -> tuple[Fact, str] | None:
         """Return (fact, file) of the last listing that has a fact about a queue; None if none has."""
@@ -149,8 +149,8 @@ class _Cluster:
     def _add_rates(self, key: Key, name: str, publish_per_s: float, file: str) -> None:
         source = f"measured: {file}, message_stats.{PUBLISHED}.rate of {name}"
         self.add("environment.traffic.publish_per_s", publish_per_s, source)
-        told = [(*rate, counter) for counter in DELIVERED if (rate := self.rate(key, counter))]
-        delivered_per_s, file, counter = max(told, default=(0.0, "", ""))
+        rates = [(*rate, counter) for counter in DELIVERED if (rate := self.rate(key, counter))]
+        delivered_per_s, file, counter = max(rates, default=(0.0, "", ""))
         consume_per_s, rate = CAPACITY * publish_per_s, f"message_stats.{counter}.rate"
         source = f"assumed: {CAPACITY} times the publish rate, because no listing says how fast consumers can be"
         if delivered_per_s >= consume_per_s:

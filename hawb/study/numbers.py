@@ -148,8 +148,8 @@ def laid_over(study: Study, numbers: Numbers) -> Study:
         for name, base in given[plural].items():
             own = fitting(getattr(numbers, part), base)
             given[plural][name] = over(base, own)
-            told = {path: source_of(numbers.sources, f"{part}{path}") for path, _ in leaves(own)}
-            sources |= {f"{plural}.{name}{path}": source for path, source in told.items()}
+            named = {path: source_of(numbers.sources, f"{part}{path}") for path, _ in leaves(own)}
+            sources |= {f"{plural}.{name}{path}": source for path, source in named.items()}
     try:
         return read_study(given | {"sources": sources})
     except ScenarioRefused as refused:
@@ -175,8 +175,8 @@ def settings(study: Study, numbers: Numbers) -> list[Setting]:
     found: dict[tuple[str, str, str], tuple[dict[str, None], dict[str, None]]] = {}
     values = _values(study)["environments"]
     for name, environment in study.environments.items():
-        told = over(plain(environment), fitting(numbers.environment, values[name]))
-        for path, value in leaves(told):
+        changed = over(plain(environment), fitting(numbers.environment, values[name]))
+        for path, value in leaves(changed):
             word, reason = origin(study.source_of(f"environments.{name}{path}"))
             names, reasons = found.setdefault((path[1:], render(value), word), ({}, {}))
             names[name] = reasons[reason] = None

@@ -106,19 +106,19 @@ def between(played: Sequence[Sequence[float]]) -> float:
         return 0.0
     means = np.asarray(played, float)
     draws, batches = means.shape
-    told = means.mean(axis=1)
-    left = means - told[:, None] - means.mean(axis=0) + means.mean()
+    averages = means.mean(axis=1)
+    left = means - averages[:, None] - means.mean(axis=0) + means.mean()
     noise = float((left**2).sum()) / (draws - 1) / (batches - 1) / batches
-    variance = float(told.var(ddof=1))
+    variance = float(averages.var(ddof=1))
     return STUDENT_T * sqrt(above_nothing(variance - noise, sqrt(2 / (draws - 1)) * max(variance, noise)))
 
 
-def above_nothing(told: float, error: float) -> float:
+def above_nothing(value: float, error: float) -> float:
     """Return the mean of a value above zero, estimated with a standard error, under a flat prior."""
     if not error:
-        return max(0.0, told)
-    z = max(LEAST, told / error)
-    return max(0.0, told + error * sqrt(2 / pi) * exp(-z * z / 2) / erfc(-z / sqrt(2)))
+        return max(0.0, value)
+    z = max(LEAST, value / error)
+    return max(0.0, value + error * sqrt(2 / pi) * exp(-z * z / 2) / erfc(-z / sqrt(2)))
 
 
 def reaching(value: float, low: float, high: float, off: float) -> tuple[float, float]:

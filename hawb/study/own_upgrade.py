@@ -121,8 +121,8 @@ def within(scenario: Scenario, task: Task, plan: Plan | FullStop, own: OwnTimes)
     if all(draw == own.times for draw in own.draws):
         return None
     played = [_played(draw, scenario, task, plan, place) for place, draw in enumerate(own.draws)]
-    away = {node: None for told in played for node in told.away}
-    spans = {name: middle([getattr(told, name) for told in played]) for name in ("duration_s", "outage_s", "lost")}
+    away = {node: None for one in played for node in one.away}
+    spans = {name: middle([getattr(one, name) for one in played]) for name in ("duration_s", "outage_s", "lost")}
     return Within(len(played), **spans, away=tuple(away))
 
 

@@ -48,7 +48,7 @@ from hawb.study.estimates import estimates
 from hawb.study.failures import FAILURES, BatchFailed, StudyFailed
 from hawb.study.folders import local_folder
 from hawb.study.intervals import LEAST_EVENTS
-from hawb.study.progress import Tell, Watch
+from hawb.study.progress import OnProgress, Watch
 from hawb.study.question import Precision, Study
 from hawb.study.shares import Costs, Offset, costs, next_offset
 from hawb.study.sources import COSTS, DONE, OF_A_CELL, OF_EVENTS, ROWS, Trials, as_option, counts
@@ -82,7 +82,7 @@ def run(
     spark: SparkSession,
     study: Study,
     folder: Path,
-    tell: Tell = lambda progress: None,
+    tell: OnProgress = lambda progress: None,
     label: str = LABEL,
     source: type[Trials] = Trials,
     rows_per_file: int | None = None,

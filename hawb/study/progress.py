@@ -46,13 +46,13 @@ class Progress(Struct, frozen=True):
 MOST_NAMED = 8
 """The most cells that a batch's name has."""
 
-Tell = Callable[[Progress], object]
+OnProgress = Callable[[Progress], object]
 
 
 class Watch:
     """Watch the jobs of a study up to its last trial, and report the progress."""
 
-    def __init__(self, spark: SparkSession, cells: Sequence[Cell], costs: Costs, trials: int, tell: Tell) -> None:
+    def __init__(self, spark: SparkSession, cells: Sequence[Cell], costs: Costs, trials: int, tell: OnProgress) -> None:
         self.spark, self.cells, self.costs, self.trials, self.tell = spark, cells, costs, trials, tell
         self.total = trials * len(cells)
         self.began, self.before, self.done = time.monotonic(), 0, 0

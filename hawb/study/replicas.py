@@ -206,12 +206,12 @@ def _on_numbers(asked: Study | None, own: Numbers | None) -> list[str]:
 
 def _on_streams(inventory: Inventory) -> list[str]:
     """Return notes on streams, which the figures leave out, with their number of replicas if known."""
-    told = [queue for queue in inventory.queues if queue.type == "stream"]
-    if not told:
+    found = [queue for queue in inventory.queues if queue.type == "stream"]
+    if not found:
         return []
-    known = [len(queue.facts.members) for queue in told if queue.facts.members]
+    known = [len(queue.facts.members) for queue in found if queue.facts.members]
     of_them = f"with {sum(known)} known replicas of {len(known)} of them" if known else "with unknown replicas"
-    streams = "1 stream" if len(told) == 1 else f"{len(told)} streams"
+    streams = "1 stream" if len(found) == 1 else f"{len(found)} streams"
     return [f"the figures of costs leave out {streams}, {of_them}: nodes carry these as well"]
 
 
@@ -290,9 +290,9 @@ def _designs(profile: Profile) -> Iterator[tuple[str, int]]:
 
 def _size(queues: Sequence[Queue]) -> tuple[int, bool]:
     """Return the mean size of a message, and whether it is assumed."""
-    told = [(queue.facts.messages, queue.facts.message_bytes) for queue in queues if queue.facts.message_bytes]
-    counted = sum(messages or 0 for messages, _ in told)
-    return (-(-sum(size for _, size in told) // counted), False) if counted else (ASSUMED_BYTES, True)
+    sizes = [(queue.facts.messages, queue.facts.message_bytes) for queue in queues if queue.facts.message_bytes]
+    counted = sum(messages or 0 for messages, _ in sizes)
+    return (-(-sum(size for _, size in sizes) // counted), False) if counted else (ASSUMED_BYTES, True)
 
 
 def _cell(
@@ -314,8 +314,8 @@ def _cell(
 
 def _own_size(queue: Queue, size_bytes: int) -> int:
     facts = queue.facts
-    told = facts.messages and facts.message_bytes is not None
-    return -(-facts.message_bytes // facts.messages) if told else size_bytes
+    is_known = facts.messages and facts.message_bytes is not None
+    return -(-facts.message_bytes // facts.messages) if is_known else size_bytes
 
 
 def _memory(depths: Sequence[tuple[int, int]], replicas: int, profile: Profile) -> int:
@@ -330,8 +330,8 @@ def _network(queue_type: str, replicas: int, size_bytes: int, profile: Profile) 
     """Return how often the bytes of a published message cross the network, as the engine counts them."""
     given = design(queue_type, replicas, profile)
     entry = given.queue()
-    told = outcome(Run.of(_story(entry, given.policies(), size_bytes, profile)))["availability"][entry.queue]
-    return told["bytes_replicated"] / (PUBLISHED * size_bytes)
+    traffic = outcome(Run.of(_story(entry, given.policies(), size_bytes, profile)))["availability"][entry.queue]
+    return traffic["bytes_replicated"] / (PUBLISHED * size_bytes)
 
 
 def _story(entry: QueueEntry, policies: tuple[PolicyEntry, ...], size_bytes: int, profile: Profile) -> Scenario:

@@ -99,8 +99,8 @@ def with_sensitivity(rows: Iterable[Row], played: Iterable[Row], study: Study, p
         moved = [at.get((row["design"], place, row["measure"])) for place in places]
         if row.get("difference") is not None and None not in moved:
             steps = [given[row["environment"]] * factor for factor in FACTORS]
-            told = {"assumption": path, "values": steps, "differences": moved}
-            row = row | {SENSITIVITY: [*row.get(SENSITIVITY, ()), told]}
+            entry = {"assumption": path, "values": steps, "differences": moved}
+            row = row | {SENSITIVITY: [*row.get(SENSITIVITY, ()), entry]}
         found.append(dict(row))
     return found
 

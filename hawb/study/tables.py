@@ -80,8 +80,8 @@ class Table(Struct, frozen=True):
             is_json = column.type == TEXT and not isinstance(value, str | None)
             return msgspec.json.encode(value).decode() if is_json else value
 
-        told = [{one.name: plain(one, row.get(one.name)) for one in self.columns} for row in rows]
-        return pa.Table.from_pylist(told, schema=self.arrow)
+        values = [{one.name: plain(one, row.get(one.name)) for one in self.columns} for row in rows]
+        return pa.Table.from_pylist(values, schema=self.arrow)
 
     def write(self, rows: DataFrame, folder: Path, **options: int) -> None:
         """Write rows below a folder, in place of those in the same partitions of the table.

@@ -229,7 +229,7 @@ def _fit(law: Law, bases: Sequence[str], rows: Sequence[Row]) -> list[float]:
         shares = [math.exp(parameters[0] - waiting - predicted[n]) for n, (waiting, _) in enumerate(columns)]
         slopes = [[share, *((1 - share) * one for one in working)]
                   for share, (_, working) in zip(shares, columns, strict=True)]  # fmt: skip
-        step = solve(slopes, [time - told for time, told in zip(times, predicted, strict=True)])
+        step = solve(slopes, [time - prediction for time, prediction in zip(times, predicted, strict=True)])
         parameters = [one + change for one, change in zip(parameters, step, strict=True)]
         if max(map(abs, step)) < 1e-10:
             return parameters

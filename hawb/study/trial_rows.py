@@ -139,8 +139,8 @@ def by_kernel(
     named = zip(NAMES, rows.T, strict=True)
     columns = [column / engine_trial.SECOND_US if name[-2:] == "_s" else column.copy() for name, column in named]
     for place in np.flatnonzero(rows[:, 0] == HANDED_OVER):
-        told = by_engine(design, environment, seed, first + int(place), 1, horizon_us)
-        for column, (value,) in zip(columns, told, strict=True):
+        played = by_engine(design, environment, seed, first + int(place), 1, horizon_us)
+        for column, (value,) in zip(columns, played, strict=True):
             column[place] = value
     return columns
 

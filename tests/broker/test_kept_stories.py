@@ -118,8 +118,8 @@ def test_export_can_be_imported(drive: MadeUpDrive, tmp_path: Path):
     assert (quorum["leader"], len(quorum["members"]), quorum["messages"]) == ("n2@10.77.0.2", 3, 7)
     assert imported.scenario["cluster"]["down"] == {"n3@10.77.0.3": "stopped"}
     assert [policy["name"] for policy in imported.scenario["operator_policies"]] == ["most"]
-    told = " ".join(imported.notes)
-    assert "a memory alarm" in told and "being drained" in told and "in no listing" not in told
+    shown = " ".join(imported.notes)
+    assert "a memory alarm" in shown and "being drained" in shown and "in no listing" not in shown
 
 
 def test_export_contains_no_user_secret_or_host_name(drive: MadeUpDrive, tmp_path: Path):

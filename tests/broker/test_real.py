@@ -221,47 +221,47 @@ def test_the_model_agrees_with_itself() -> None:
 
 
 def test_difference_names_the_field_and_both_values() -> None:
-    told = played()
-    told.outcome["queues"]["ha"]["messages"] = 2
-    told.glances[4]["nodes"]["a"] = "down"
-    assert [str(difference) for difference in compare(told)] == [
+    result = played()
+    result.outcome["queues"]["ha"]["messages"] = 2
+    result.glances[4]["nodes"]["a"] = "down"
+    assert [str(difference) for difference in compare(result)] == [
         "at steps[4] (the 5th step), nodes.a: the model says running, the broker down",
         "at the end, queues.ha.messages: the model says 3, the broker 2",
     ]
 
 
 def test_racy_and_known_fields_are_not_compared() -> None:
-    told = played(STORY + "racy: {fields: ['queues.*.messages', steps.4.queues.ha.mirrors], reason: x}\n")
-    for seen in (told.outcome, told.glances[4]):
+    result = played(STORY + "racy: {fields: ['queues.*.messages', steps.4.queues.ha.mirrors], reason: x}\n")
+    for seen in (result.outcome, result.glances[4]):
         seen["queues"]["ha"] |= {"messages": 2, "messages_ready": 2, "mirrors": [], "state": "down"}
     known = Uncompared(("queues.ha.state",), "y")
-    assert [(difference.step, difference.field) for difference in compare(told, known)] == [
+    assert [(difference.step, difference.field) for difference in compare(result, known)] == [
         (4, "queues.ha.messages_ready"), (None, "queues.ha.messages_ready"), (None, "queues.ha.mirrors"),
     ]  # fmt: skip
 
 
 def test_fields_that_the_broker_does_not_report_are_not_compared() -> None:
-    told = played()
-    del told.outcome["queues"]["ha"]["ids"], told.outcome["availability"]
-    assert compare(told) == []
+    result = played()
+    del result.outcome["queues"]["ha"]["ids"], result.outcome["availability"]
+    assert compare(result) == []
 
 
 def test_queue_in_one_outcome_only_is_a_difference() -> None:
-    told = played()
-    del told.outcome["queues"]["ha"]
-    told.outcome["queues"]["other"] = {"state": "down"}
-    assert {difference.field for difference in compare(told)} == {"queues.ha", "queues.other"}
+    result = played()
+    del result.outcome["queues"]["ha"]
+    result.outcome["queues"]["other"] = {"state": "down"}
+    assert {difference.field for difference in compare(result)} == {"queues.ha", "queues.other"}
 
 
 def test_unnamed_nodes_are_interchangeable() -> None:
-    told = played()
-    mirror = told.outcome["queues"]["ha"]["mirrors"]
+    result = played()
+    mirror = result.outcome["queues"]["ha"]["mirrors"]
     other = {"b": "c", "c": "b"}[mirror[0]]
-    for seen in (told.outcome, told.glances[4]):
+    for seen in (result.outcome, result.glances[4]):
         queue = seen["queues"]["ha"]
         queue.update(mirrors=[other], synchronised_mirrors=[other], recoverable_mirrors=[other], replicas={})
         del seen["events"]
-    assert compare(told) == []
+    assert compare(result) == []
     assert list(renamings(load(STORY))) == [{"b": "b", "c": "c"}, {"b": "c", "c": "b"}]
 
 

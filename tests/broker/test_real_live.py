@@ -82,14 +82,14 @@ steps:
 
 
 def test_quorum_queue_is_driven_and_read(ready: Bench) -> None:
-    told = play(ready, load(QUORUM))
-    before, after = told.glances[7]["queues"]["q"], told.outcome["queues"]["q"]
+    result = play(ready, load(QUORUM))
+    before, after = result.glances[7]["queues"]["q"], result.outcome["queues"]["q"]
     counts = {"messages": 13, "messages_ready": 11, "messages_unacknowledged": 2}
     assert before.items() >= {"state": "running", "members": ["b", "c"], "online": ["b", "c"], **counts}.items()
     assert before["leader"] in before["online"]
     assert after.items() >= {"state": "minority", "online": ["b"], "redelivered": [[3, 4]]}.items()
     assert after["ids"] in ([[3, 15]], [[3, 17]])
-    assert told.outcome["errors"] == []
+    assert result.outcome["errors"] == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -152,9 +152,9 @@ steps:
 @pytest.mark.parametrize(("ids", "same"), [([[2, 2], [1, 1], [3, 4]], True), ([[1, 2], [4, 4], [3, 3]], False)])
 def test_messages_of_several_consumers_may_return_in_any_order(ids: list[list[int]], same: bool) -> None:
     scenario = load(HELD)
-    told = outcome(Run.of(scenario))
-    told["queues"]["q"]["ids"] = ids
-    assert (compare(Played(scenario, told, {})) == []) is same
+    result = outcome(Run.of(scenario))
+    result["queues"]["q"]["ids"] = ids
+    assert (compare(Played(scenario, result, {})) == []) is same
 
 
 @pytest.mark.parametrize(("between", "lucky"), [([], set()), ([{"publish": {"queue": "q", "count": 1}}], {"q"})])
@@ -192,8 +192,8 @@ def test_activity_status_of_a_closed_consumer_is_not_compared() -> None:
 def cancelled_by_luck(scenario: dict[str, Any], **broker: Any) -> list[str]:
     """Return the differing fields if the broker reports these values for the consumer `c`."""
     read = read_scenario({"scenario": "s", "cluster": {"nodes": ["a", "b"]}} | scenario)
-    told = outcome(Run.of(read))
-    mine, seen = alike(read, told, told | {"consumers": {"c": told["consumers"]["c"] | broker}}, {})
+    result = outcome(Run.of(read))
+    mine, seen = alike(read, result, result | {"consumers": {"c": result["consumers"]["c"] | broker}}, {})
     return [field for field, _, _ in differences(mine, seen)]
 
 

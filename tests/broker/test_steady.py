@@ -145,10 +145,10 @@ def test_numbers_of_steady_clients_may_differ_by_the_work_of_the_delay() -> None
 @pytest.mark.parametrize(("more", "differs"), [(15, False), (16, True)])
 def test_numbers_within_the_tolerance_agree(more: int, differs: bool) -> None:
     scenario = load(STEADY)
-    told = outcome(Run.of(scenario))
-    told["publishers"]["shop"]["confirmed"] += more
-    told["ledger"]["q"]["confirmed"] = [[1, 200 + more]]
-    found = [difference.field for difference in compare(Played(scenario, told, {}))]
+    result = outcome(Run.of(scenario))
+    result["publishers"]["shop"]["confirmed"] += more
+    result["ledger"]["q"]["confirmed"] = [[1, 200 + more]]
+    found = [difference.field for difference in compare(Played(scenario, result, {}))]
     assert found == (["ledger.q.confirmed", "publishers.shop.confirmed"] if differs else [])
 
 

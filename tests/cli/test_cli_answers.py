@@ -167,9 +167,9 @@ def test_answer_of_a_spark_command_has_the_same_form(report: Report, answer: str
 
 @pytest.mark.parametrize("command", sorted({words.split()[0] for words, *_ in ANSWERED} - {*DONE}))
 def test_help_lists_the_exit_statuses(command):
-    told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
-    assert "xit status" in told
-    assert all(re.search(rf"\b{status}\b", told.partition("xit status")[2]) for status in (0, 1, 2, 3)), told
+    shown = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
+    assert "xit status" in shown
+    assert all(re.search(rf"\b{status}\b", shown.partition("xit status")[2]) for status in (0, 1, 2, 3)), shown
 
 
 def test_command_list_has_each_command_once_with_a_sentence():

@@ -55,10 +55,10 @@ def test_one_file_under_two_options_is_refused(tmp_path, option, both):
 
 @pytest.mark.parametrize("command", WITH_PAGES)
 def test_help_of_each_command_describes_the_page_option(command):
-    told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
-    assert "-o, --output PAGE Write the answer as an HTML page." in told
-    assert "--report" not in told
-    assert command not in OWN or f"--{OWN[command]} " in told
+    shown = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
+    assert "-o, --output PAGE Write the answer as an HTML page." in shown
+    assert "--report" not in shown
+    assert command not in OWN or f"--{OWN[command]} " in shown
 
 
 def test_extra_for_pages_is_needed_only_for_pages():

@@ -152,8 +152,8 @@ def test_rabbitmqs_text_about_a_value_is_truncated(tmp_path: Path):
     files = written(tmp_path, {"definitions": {"rabbit_version": "3.10.8", "vhosts": [{"name": "/"}], "queues": [],
                                                "policies": [policy]}})  # fmt: skip
     for words in ("lint", "lint --json", "safe"):
-        told = "".join(CliRunner().invoke(main, [words.split()[0], *files, *words.split()[1:]]).output.split())
-        assert "y" * 300 not in told and "z" * 300 not in told
+        shown = "".join(CliRunner().invoke(main, [words.split()[0], *files, *words.split()[1:]]).output.split())
+        assert "y" * 300 not in shown and "z" * 300 not in shown
 
 
 @pytest.mark.parametrize("words", [

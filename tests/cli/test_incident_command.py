@@ -47,9 +47,9 @@ def test_exports_from_before_give_the_initial_queues(tmp_path):
                 "node": "n1@10.77.0.1", "slave_nodes": ["n2@10.77.0.2", "n3@10.77.0.3"], "type": "classic",
                 "synchronised_slave_nodes": ["n2@10.77.0.2", "n3@10.77.0.3"], "state": "running"}]  # fmt: skip
     (tmp_path / "told").write_text(json.dumps(listing))
-    told = json.loads(hawb(tmp_path / "told", STORY, "--json").stdout)
-    assert "no_listing" not in {doubt["kind"] for doubt in told["doubts"]}
-    assert [queue["messages"] for queue in told["scenario"]["queues"]] == [10]
+    answer = json.loads(hawb(tmp_path / "told", STORY, "--json").stdout)
+    assert "no_listing" not in {doubt["kind"] for doubt in answer["doubts"]}
+    assert [queue["messages"] for queue in answer["scenario"]["queues"]] == [10]
 
 
 def test_exports_from_after_give_the_final_queues(tmp_path):
@@ -60,9 +60,9 @@ def test_exports_from_after_give_the_final_queues(tmp_path):
                "synchronised_slave_nodes": ["n2@10.77.0.2", "n3@10.77.0.3"]}  # fmt: skip
     for name, messages in (("before", 10), ("after", 12)):
         (tmp_path / name).write_text(json.dumps([listing | {"messages": messages}]))
-    told = json.loads(hawb(tmp_path / "before", STORY, "--after", tmp_path / "after", "--json").stdout)
-    assert [queue["kept"] for queue in told["losses"]] == [12]
-    assert "depth_listed" in {doubt["kind"] for doubt in told["doubts"]}
+    answer = json.loads(hawb(tmp_path / "before", STORY, "--after", tmp_path / "after", "--json").stdout)
+    assert [queue["kept"] for queue in answer["losses"]] == [12]
+    assert "depth_listed" in {doubt["kind"] for doubt in answer["doubts"]}
 
 
 def test_page_and_playable_scenario_are_written(tmp_path):
@@ -98,8 +98,8 @@ def test_unreadable_input_is_refused(tmp_path, monkeypatch, given, told):
 def test_times_without_a_zone_use_the_given_zone(tmp_path):
     file = tmp_path / "rabbit@a.log"
     file.write_text("2026-07-01 12:00:00.000 [info] <0.1.0> RabbitMQ is asked to stop...\n")
-    told = json.loads(hawb(file, "--events", "--zone", "Europe/Stockholm", "--json").stdout)
-    assert told["events"][0]["at_us"] == 1_782_900_000_000_000
+    answer = json.loads(hawb(file, "--events", "--zone", "Europe/Stockholm", "--json").stdout)
+    assert answer["events"][0]["at_us"] == 1_782_900_000_000_000
 
 
 CRASHED = DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted"
@@ -130,8 +130,8 @@ def test_story_of_an_ongoing_partition_explains_its_earlier_start():
 
 
 def test_span_without_a_fault_suggests_another():
-    told = " ".join(hawb(CRASHED, "--since", "12:04:46", "--until", "12:04:57").stdout.split())
-    assert "no log shows a fault or a change in the span that was asked for" in told and "Use a longer period" in told
+    shown = " ".join(hawb(CRASHED, "--since", "12:04:46", "--until", "12:04:57").stdout.split())
+    assert "no log shows a fault or a change in the span that was asked for" in shown and "Use a longer period" in shown
 
 
 @pytest.mark.parametrize(

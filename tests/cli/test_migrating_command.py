@@ -72,9 +72,9 @@ def test_command_writes_all_files_and_names_what_cannot_be_moved(tmp_path: Path)
         assert said in text
     again = run(*FILES, "--plan", tmp_path / "plan")
     assert (again.exit_code, again.stdout) == (2, ""), "an export that lies there is not written over"
-    told = json.loads(run(*FILES, "--json").stdout)
-    assert told["counts"]["ready"] == 17
-    assert told["definitions"] == json.loads((tmp_path / "plan" / "definitions.json").read_text())
+    answer = json.loads(run(*FILES, "--json").stdout)
+    assert answer["counts"]["ready"] == 17
+    assert answer["definitions"] == json.loads((tmp_path / "plan" / "definitions.json").read_text())
     imported = CliRunner().invoke(main, ["import", str(tmp_path / "plan" / "definitions-beside.json"), "-o", "-"])
     assert imported.exit_code == 0
     assert "shop-quorum::cart.00" in imported.output
@@ -167,12 +167,12 @@ def test_advised_command_has_the_names_of_the_files(tmp_path: Path):
 def test_path_is_shown_with_its_steps_and_refusals(tmp_path: Path):
     result = run(*FILES, "--to", "4.3", "--plan", tmp_path / "plan")
     assert "4.2 -> 4.3    to 4.3.6" in result.output and "2: avail.ticks and plain.transient" in result.output
-    told = json.loads(run(*FILES, "--to", "4.3", "--json").stdout)
-    assert [(leg["from"], leg["to"]) for leg in told["road"]] == [
+    answer = json.loads(run(*FILES, "--to", "4.3", "--json").stdout)
+    assert [(leg["from"], leg["to"]) for leg in answer["road"]] == [
         ("3.10", "3.11"), ("3.11", "3.12"), ("3.12", "3.13"), ("3.13", "4.2"), ("4.2", "4.3"),
     ]  # fmt: skip
-    assert told["road"][-1]["flags"][0] == "khepri_db" and told["moved_later"] == ["orders.paid"]
-    assert {one["code"]: len(one["names"]) for one in told["refused"]} == {
+    assert answer["road"][-1]["flags"][0] == "khepri_db" and answer["moved_later"] == ["orders.paid"]
+    assert {one["code"]: len(one["names"]) for one in answer["refused"]} == {
         "transient-queues": 2, "arguments": 6, "policies": 6,
     }  # fmt: skip
     page = Page((tmp_path / "plan" / "report.html").read_text())
@@ -190,10 +190,10 @@ def test_queues_moved_before_4_0_follow_the_rules_of_3_13(tmp_path: Path):
 
 
 def test_running_release_can_be_given():
-    told = json.loads(run(*FILES, "--to", "4.3", "--from", "3.13.7", "--json").stdout)
-    assert (told["runs"], [leg["to"] for leg in told["road"]]) == ("3.13.7", ["4.2", "4.3"])
-    told = json.loads(run(*FILES, "--to", "4.3", "--from", "3.13", "--via", "4.0,4.1,4.2", "--json").stdout)
-    assert [leg["to"] for leg in told["road"]] == ["4.0", "4.1", "4.2", "4.3"]
+    answer = json.loads(run(*FILES, "--to", "4.3", "--from", "3.13.7", "--json").stdout)
+    assert (answer["runs"], [leg["to"] for leg in answer["road"]]) == ("3.13.7", ["4.2", "4.3"])
+    answer = json.loads(run(*FILES, "--to", "4.3", "--from", "3.13", "--via", "4.0,4.1,4.2", "--json").stdout)
+    assert [leg["to"] for leg in answer["road"]] == ["4.0", "4.1", "4.2", "4.3"]
     assert json.loads(run(*FILES, "--to", "3.8", "--json").stdout)["road"] == []
 
 

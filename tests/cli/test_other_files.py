@@ -44,9 +44,9 @@ def test_file_of_another_kind_is_named_with_its_command(name: str, command: str,
     text, what, use = OTHERS[name]
     file = tmp_path / name
     file.write_text(text)
-    told = hawb(command, file)
-    assert told.exit_code == 2 and not told.stdout
-    assert f"this is {what}" in told.stderr and use.format(file=file) in told.stderr
+    printed = hawb(command, file)
+    assert printed.exit_code == 2 and not printed.stdout
+    assert f"this is {what}" in printed.stderr and use.format(file=file) in printed.stderr
 
 
 def test_invalid_scenario_is_still_recognised_as_a_scenario(tmp_path: Path):

@@ -330,6 +330,6 @@ def test_refusal_of_an_export_names_its_file(tmp_path: Path, command: str):
 
 @pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
 def test_help_lists_the_exit_statuses(command: str):
-    told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
+    shown = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
     for words in ("0, yes", "1, no", "2, the input is refused", "3, cannot tell"):
-        assert words in told
+        assert words in shown

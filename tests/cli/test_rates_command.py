@@ -34,8 +34,8 @@ def test_verdict_comes_first_and_numbers_apply_to_a_study(fleet, tmp_path):
     result = rated(fleet, "--numbers", own, "-o", page)
     assert result.exit_code == 0
     assert result.stdout.splitlines()[1].startswith("✓ Yes: a node fails every ") and "4 clusters" in result.stdout
-    told = " ".join(result.stdout.split())
-    assert f"hawb replicas and hawb upgrade take --numbers {own} together with a cluster's files too" in told
+    shown = " ".join(result.stdout.split())
+    assert f"hawb replicas and hawb upgrade take --numbers {own} together with a cluster's files too" in shown
     assert "rack_failures" in result.stdout
     study, numbers = lay_over(load(STUDY), own)
     assert study.environments["monthly"].node_failures.every.mean_s > 3e6 and len(numbers.draws) == 32
@@ -44,11 +44,11 @@ def test_verdict_comes_first_and_numbers_apply_to_a_study(fleet, tmp_path):
 
 
 def test_json_has_rates_shares_and_numbers(fleet):
-    told = json.loads(rated(fleet, "--json").stdout)
-    assert (told["clusters"], told["nodes"], told["groups"]) == (4, 4, 2)
-    [alone] = [one for one in told["rates"] if one["kind"] == "time_to_failure"]
+    answer = json.loads(rated(fleet, "--json").stdout)
+    assert (answer["clusters"], answer["nodes"], answer["groups"]) == (4, 4, 2)
+    [alone] = [one for one in answer["rates"] if one["kind"] == "time_to_failure"]
     assert alone["mean_low_s"] < alone["mean_s"] < alone["mean_high_s"] and alone["open"] >= 1
-    assert told["numbers"]["environment"]["node_failures"]["every"]["distribution"] == alone["distribution"]
+    assert answer["numbers"]["environment"]["node_failures"]["every"]["distribution"] == alone["distribution"]
 
 
 def test_logs_without_a_failure_give_no_rate(tmp_path):

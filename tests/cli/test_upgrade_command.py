@@ -37,9 +37,9 @@ def test_the_command_writes_table_runbook_rehearsal_and_figure(tmp_path: Path):
     assert "every order and wait was tried" in done.stdout
     assert CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
     assert book.read_text().startswith("# Rolling upgrade: x\n") and "<svg" in figure.read_text()
-    told = json.loads(command(file, "--json").stdout)
-    lost = [plan["prediction"]["lost"] for plan in (told["plan"], *told["others"])]
-    assert (told["exact"], lost) == (True, [0, 0, 1000, 1000, 1000])
+    answer = json.loads(command(file, "--json").stdout)
+    lost = [plan["prediction"]["lost"] for plan in (answer["plan"], *answer["others"])]
+    assert (answer["exact"], lost) == (True, [0, 0, 1000, 1000, 1000])
     assert command(file, "--json").stdout == command(file, "--json").stdout
 
 
@@ -92,9 +92,9 @@ def test_command_plans_by_own_times_and_states_their_uncertainty(tmp_path: Path)
     assert "start_s: 8" in again.read_text() and CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
     assert command(file, "--numbers", own, "--runbook", book).exit_code == 0
     assert "(95 %, by 2 draws) the plan takes" in book.read_text()
-    told = json.loads(command(file, "--numbers", own, "--json").stdout)
-    low, high = told["own_times"]["within"]["duration_s"]
-    assert high - low == pytest.approx(3 * 60, abs=0.1) and low < told["plan"]["prediction"]["duration_s"] < high
+    answer = json.loads(command(file, "--numbers", own, "--json").stdout)
+    low, high = answer["own_times"]["within"]["duration_s"]
+    assert high - low == pytest.approx(3 * 60, abs=0.1) and low < answer["plan"]["prediction"]["duration_s"] < high
     stopped = json.loads(command(file, "--full-stop", "--numbers", own, "--json").stdout)
     low, high = stopped["own_times"]["within"]["duration_s"]
     assert high - low == pytest.approx(60, abs=0.1)
@@ -102,9 +102,9 @@ def test_command_plans_by_own_times_and_states_their_uncertainty(tmp_path: Path)
 
 def test_typed_downtime_overrides_the_measured_one(tmp_path: Path):
     file, own = file_of(tmp_path, cluster(quorum("qq"))), own_file(tmp_path)
-    told = json.loads(command(file, "--numbers", own, "--away-s", 7, "--json").stdout)
-    assert (told["own_times"]["away_s"], told["own_times"]["within"]) == (7, None)
-    assert told["own_times"]["sources"] == {"timing.start_s": "measured: 12 restarts"}
+    answer = json.loads(command(file, "--numbers", own, "--away-s", 7, "--json").stdout)
+    assert (answer["own_times"]["away_s"], answer["own_times"]["within"]) == (7, None)
+    assert answer["own_times"]["sources"] == {"timing.start_s": "measured: 12 restarts"}
     assert "Each node is down for 30.0 s" in command(file).stdout
 
 
@@ -155,15 +155,15 @@ def test_command_plans_every_rolling_upgrade_of_a_path(tmp_path: Path):
     done = command(file, "--to", "4.3", "--runbook", book, "-o", report)
     assert done.exit_code == 0 and "3.13 -> 4.2: by the rules of 3.13.7" in done.stdout
     assert "enable_feature_flag khepri_db" in book.read_text() and "Step 2: 4.2" in report.read_text()
-    told = json.loads(command(file, "--to", "4.3.5", "--json").stdout)
-    assert [roll["steps"] for roll in told["rolls"]] == [["3.13 -> 4.2"], ["4.2 -> 4.3"]]
+    answer = json.loads(command(file, "--to", "4.3.5", "--json").stdout)
+    assert [roll["steps"] for roll in answer["rolls"]] == [["3.13 -> 4.2"], ["4.2 -> 4.3"]]
 
 
 def test_release_comes_from_the_files_or_an_option():
-    told = json.loads(command(*REAL, "--to", "3.12", "--json").stdout)
-    assert [leg["from"] for leg in told["road"]] == ["3.10", "3.11"]
-    told = json.loads(command(*REAL, "--from", "4.1.8", "--to", "4.3", "--via", "4.2", "--json").stdout)
-    assert [roll["rules"] for roll in told["rolls"]] == ["4.0"]
+    answer = json.loads(command(*REAL, "--to", "3.12", "--json").stdout)
+    assert [leg["from"] for leg in answer["road"]] == ["3.10", "3.11"]
+    answer = json.loads(command(*REAL, "--from", "4.1.8", "--to", "4.3", "--via", "4.2", "--json").stdout)
+    assert [roll["rules"] for roll in answer["rolls"]] == ["4.0"]
 
 
 @pytest.mark.parametrize(

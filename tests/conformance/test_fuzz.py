@@ -231,12 +231,12 @@ def test_stored_difference_is_compared_again_without_playing(tmp_path: Path, mon
     made, odd = campaign(tmp_path, other_than_the_model), CRASHING[0]
     result = made.play(odd)
     made.compare_again()
-    assert (made.results[odd], made.told_file(odd).exists()) == (result, True)
+    assert (made.results[odd], made.observed_file(odd).exists()) == (result, True)
     monkeypatch.setattr(fuzz, "compare_parts", lambda *_, **__: {})
     later = campaign(tmp_path, never)
     later.compare_again()
     assert (later.results[odd].verdict, later.results[odd].seconds) == ("agrees", result.seconds)
-    assert (campaign(tmp_path, never).results[odd].verdict, later.told_file(odd).exists()) == ("agrees", False)
+    assert (campaign(tmp_path, never).results[odd].verdict, later.observed_file(odd).exists()) == ("agrees", False)
 
 
 def test_shrinking_respects_the_limit_of_plays(tmp_path: Path) -> None:
@@ -289,11 +289,11 @@ def test_unplayable_scenario_is_reported_and_the_campaign_continues(tmp_path: Pa
 
     made = campaign(tmp_path, failing)
     assert Counter(played_by(made)) == {"agrees": 10, "unplayed": 2}
-    told = report(made)
-    assert "unplayed 2: the cluster did not answer" in told
-    assert "unplayed 4: ZeroDivisionError: a fault of the drive" in told
-    assert " of 10 scenarios have a promotion" in told
-    assert "10 agreed at once, 0 differed, 2 could not be played" in told
+    shown = report(made)
+    assert "unplayed 2: the cluster did not answer" in shown
+    assert "unplayed 4: ZeroDivisionError: a fault of the drive" in shown
+    assert " of 10 scenarios have a promotion" in shown
+    assert "10 agreed at once, 0 differed, 2 could not be played" in shown
 
 
 def test_waits_stay_while_links_are_silent(scenarios: list[Scenario]) -> None:

@@ -64,9 +64,9 @@ steps:
 def differing(text: str, **broker: object) -> set[str]:
     """Return the fields that differ if the broker reports these values for the queue."""
     scenario = load(text)
-    told = outcome(Run.of(scenario))
-    told["queues"]["q"] |= broker
-    return {difference.field for difference in compare(Played(scenario, told, {}), seeds=1)}
+    result = outcome(Run.of(scenario))
+    result["queues"]["q"] |= broker
+    return {difference.field for difference in compare(Played(scenario, result, {}), seeds=1)}
 
 
 @pytest.mark.parametrize(

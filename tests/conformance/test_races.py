@@ -37,10 +37,10 @@ steps:
 @pytest.mark.parametrize(("go", "differs"), [("stop", False), ("kill", True)])
 def test_stopped_node_may_know_the_promoted_mirror(go: str, differs: bool) -> None:
     scenario = load(FORCED.replace("GO", go))
-    told = outcome(Run.of(scenario))
-    assert told["queues"]["q"]["master"] == "b"
-    told["queues"]["q"] |= {"master": "c", "state": "down"}
-    assert bool(compare(Played(scenario, told, {}))) == differs
+    result = outcome(Run.of(scenario))
+    assert result["queues"]["q"]["master"] == "b"
+    result["queues"]["q"] |= {"master": "c", "state": "down"}
+    assert bool(compare(Played(scenario, result, {}))) == differs
 
 
 UNCONFIRMED = """
@@ -66,13 +66,13 @@ def test_classic_queue_of_4_0_may_lose_unconfirmed_messages(
     version: str, go: str, left: list, differs: bool
 ) -> None:
     scenario = load(UNCONFIRMED.replace("VERSION", version).replace("GO", go))
-    told = outcome(Run.of(scenario))
-    assert told["queues"]["dead"]["ids"] == [[1, 3]]
+    result = outcome(Run.of(scenario))
+    assert result["queues"]["dead"]["ids"] == [[1, 3]]
     count = sum(last - first + 1 for first, last in left)
-    told["queues"]["dead"] |= {"ids": left, "messages": count, "messages_ready": count}
-    if told["queues"]["dead"]["redelivered"]:
-        told["queues"]["dead"]["redelivered"] = left
-    assert bool(compare(Played(scenario, told, {}))) == differs
+    result["queues"]["dead"] |= {"ids": left, "messages": count, "messages_ready": count}
+    if result["queues"]["dead"]["redelivered"]:
+        result["queues"]["dead"]["redelivered"] = left
+    assert bool(compare(Played(scenario, result, {}))) == differs
 
 
 MOVED = """
@@ -97,27 +97,27 @@ steps:
 )  # fmt: skip
 def test_order_of_resubscribing_or_closing_channels_is_not_compared(steps: str, differs: bool) -> None:
     scenario = load(MOVED + steps)
-    told = outcome(Run.of(scenario))
-    one, two = told["consumers"]["one"], told["consumers"]["two"]
+    result = outcome(Run.of(scenario))
+    one, two = result["consumers"]["one"], result["consumers"]["two"]
     one["received"], two["received"] = two["received"], one["received"]
-    assert bool(compare(Played(scenario, told, {}))) == differs
+    assert bool(compare(Played(scenario, result, {}))) == differs
 
 
 @pytest.mark.parametrize(("step", "differs"), [("stop: a", False), ("kill: a", True)])
 def test_order_in_which_a_stopping_node_closes_channels_is_not_compared(step: str, differs: bool) -> None:
     story = MOVED.replace("node: b, prefetch", "node: a, prefetch").replace("node: c, ", "node: a, ")
     scenario = load(f"{story}  - {step}")
-    told = outcome(Run.of(scenario))
-    told["consumers"]["two"]["received"] = [[3, 3]] if step == "stop: a" else []
-    assert bool(compare(Played(scenario, told, {}))) == differs
+    result = outcome(Run.of(scenario))
+    result["consumers"]["two"]["received"] = [[3, 3]] if step == "stop: a" else []
+    assert bool(compare(Played(scenario, result, {}))) == differs
 
 
 def test_mirrors_that_join_together_may_be_in_any_order() -> None:
     scenario = load(ALL)
-    told = outcome(Run.of(scenario))
-    for queue in told["queues"].values():
+    result = outcome(Run.of(scenario))
+    for queue in result["queues"].values():
         queue.update(mirrors=["c", "b"], recoverable_mirrors=["c", "b"])
-    assert {difference.field for difference in compare(Played(scenario, told, {}))} == {
+    assert {difference.field for difference in compare(Played(scenario, result, {}))} == {
         "queues.standing.mirrors", "queues.standing.recoverable_mirrors",
     }  # fmt: skip
 
@@ -145,10 +145,10 @@ def test_unsynchronised_mirror_may_or_may_not_be_recoverable(
     mode: str, go: str, fields: set[str]
 ) -> None:
     scenario = load(BEHIND.replace("MODE", mode).replace("GO", go))
-    told = outcome(Run.of(scenario))
-    queue = told["queues"]["q"]
+    result = outcome(Run.of(scenario))
+    queue = result["queues"]["q"]
     queue["recoverable_mirrors"] = sorted({*queue["recoverable_mirrors"]} ^ {"c"}, reverse=True)
-    assert {difference.field for difference in compare(Played(scenario, told, {}))} == fields
+    assert {difference.field for difference in compare(Played(scenario, result, {}))} == fields
 
 
 REFUSING = """
@@ -167,7 +167,7 @@ steps:
 @pytest.mark.parametrize(("meanwhile", "lucky"), [("kill: a\n  - start", True), ("expect: {}\n  - wait", False)])
 def test_mirror_that_refused_promotion_may_be_recoverable(meanwhile: str, lucky: bool) -> None:
     scenario = load(REFUSING.replace("MEANWHILE", meanwhile).replace("wait: a", "wait: 1"))
-    told = outcome(Run.of(scenario))
-    queue = told["queues"]["q"]
+    result = outcome(Run.of(scenario))
+    queue = result["queues"]["q"]
     queue["recoverable_mirrors"] = sorted({*queue["recoverable_mirrors"]} ^ {"a"})
-    assert bool(compare(Played(scenario, told, {}))) != lucky
+    assert bool(compare(Played(scenario, result, {}))) != lucky

@@ -18,7 +18,7 @@ from hawb.broker.driven import undriven
 from hawb.conformance import compare, fuzz
 from hawb.conformance.compare import compare_parts
 from hawb.conformance.fuzz import by_another_seed
-from hawb.conformance.races import tellings
+from hawb.conformance.races import outcomes_by_seed
 from hawb.conformance.wide_queues import queue_of
 from hawb.conformance.wide_settings import QUORUM
 from hawb.conformance.wide_stories import ROUND, WideStory, alone, cut_of, narrowed, wide_story
@@ -111,8 +111,8 @@ def test_other_seeds_are_tried_only_for_differing_queues(stories: list[WideStory
     story = stories[0].scenario
     played, told = by_another_seed(story), []
     played.outcome["queues"]["q03"]["policy"] = "odd"
-    monkeypatch.setattr(compare, "tellings", lambda scenario, *given: told.append((scenario, *given[1:])) or
-                        tellings(scenario, *given))  # fmt: skip
+    monkeypatch.setattr(compare, "outcomes_by_seed", lambda scenario, *given: told.append((scenario, *given[1:])) or
+                        outcomes_by_seed(scenario, *given))  # fmt: skip
     found = compare_parts(played, cut_of(story), seeds=20, narrowed=narrowed)
     assert {part: [difference.field for difference in these] for part, these in found.items()} == {
         "q03": ["queues.q03.policy"]

@@ -256,8 +256,8 @@ def test_invalid_resource_is_refused_with_its_place(resources: list[str], said: 
 
 def test_invalid_pattern_is_a_finding(tmp_path: Path):
     policy = resource("Policy", "{name: p, pattern: '^(q', definition: {max-length: 1}}")
-    told = json.loads(hawb("lint", "--json", written(tmp_path, policy, resource("Queue", "{name: q}"))).stdout)
-    assert "policy-refused" in {finding["code"] for finding in told[0]["findings"]}
+    answer = json.loads(hawb("lint", "--json", written(tmp_path, policy, resource("Queue", "{name: q}"))).stdout)
+    assert "policy-refused" in {finding["code"] for finding in answer[0]["findings"]}
 
 
 def test_other_resources_are_noted_by_kind_only(tmp_path: Path):

@@ -11,30 +11,30 @@ QUORUM = {"x-queue-type": "quorum"}
 
 
 def policy(pattern: str, definition: dict, **fields: object) -> dict:
-    """An answer that is a policy."""
+    """Return an answer that is a policy."""
     return {"pattern": pattern, "definition": definition} | fields
 
 
 def stories(*lists: str) -> list[dict]:
-    """Steps of one word each: "stop b" is {"stop": "b"}."""
+    """Return steps of one word each: "stop b" is {"stop": "b"}."""
     return [{verb: float(word) if verb == "wait" else word} for verb, word in map(str.split, lists)]
 
 
 def in_rooms(definition: dict) -> dict:
-    """The step that sets a policy for orders."""
+    """Return the step that sets a policy for orders."""
     return {"set_policy": {"name": "ha", "pattern": "^orders", "definition": definition}}
 
 
 def forgotten(node: str) -> dict:
-    """The step with which a node that runs forgets another."""
+    """Return the step in which a running node forgets another."""
     return {"forget_cluster_node": {"node": node}}
 
 
 def member(verb: str, node: str) -> dict:
-    """The step with which a member of orders is added or deleted."""
+    """Return the step that adds or deletes a member of orders."""
     return {f"{verb}_member": {"queue": "orders", "node": node}}
 
 
 def declaration(queue: str, arguments: dict | None = None, **fields: object) -> dict:
-    """The step that declares a queue."""
+    """Return the step that declares a queue."""
     return {"declare": {"queue": queue, "arguments": arguments or {}} | fields}

@@ -37,7 +37,7 @@ CLUSTER = FILES[:3]
 
 
 def safe() -> Answered:
-    """Whether nodes of the real cluster may be stopped."""
+    """Return the report on whether nodes of the real cluster may be stopped."""
     scenario, notes = scenario_of(CLUSTER)
     found = outlook(scenario)[1]
     page = forecast_page.page(scenario.scenario, found, notes)
@@ -45,46 +45,46 @@ def safe() -> Answered:
 
 
 def upgrade(at_once: bool = False) -> Answered:
-    """A rolling upgrade of the real cluster, or its full stop and start."""
+    """Return a rolling upgrade of the real cluster, or its full stop and start."""
     planned = upgrade_of(CLUSTER, at_once)
     planned = replace(planned, before=replace(planned.before, files=()))  # kept pictures name no checkout
     return planned.report(), lambda: upgrade_page.page(planned)
 
 
 def upgrades() -> Answered:
-    """All upgrades of a small cluster up to 4.3."""
+    """Return all upgrades of a small cluster up to 4.3."""
     cluster = Cluster("a", "b", "c", version="3.13").declare("qq", node="a", arguments={"x-queue-type": "quorum"})
     found = along(cluster.run, road("3.13", "4.3", None), MATRIX)
     return found.report(), lambda: upgrade_page.page(found)
 
 
 def migrate() -> Answered:
-    """The move of the real cluster's queues."""
+    """Return the migration of the real cluster's queues."""
     plan = real("4.3")
     return migration.report_of(plan), lambda: migration.page(plan, "# Runbook\n")
 
 
 def linted() -> Answered:
-    """What is wrong with the real cluster's policies."""
+    """Return the problems of the real cluster's policies."""
     read = inventory.of_files(CLUSTER)
     found = lint(read)
     return findings.report_of("real", found, read.notes), lambda: findings.page("real", found, read.notes)
 
 
 def replicas() -> Answered:
-    """How many replicas the real cluster's queues are to have, without trials."""
+    """Return recommended replica counts of the real cluster's queues, without trials."""
     found = what_if(inventory.of_files(CLUSTER), MATRIX, trials=0)
     return replica_costs.report_of(found), lambda: replica_page.page(found)
 
 
 def explored() -> Answered:
-    """The worst case of a mirrored queue, after one stop and one kill."""
+    """Return the worst case of a mirrored queue, after one stop and one kill."""
     question, answer = searched_for()
     return exploration.report_of(question, answer), lambda: exploration.page(question, answer)
 
 
 def searched_for() -> tuple[Question, Progress]:
-    """What is asked of a mirrored queue, and the answer."""
+    """Return a search of a mirrored queue, and its result."""
     cluster = Cluster("a", "b", "c", version="3.10").set_policy("ha", "^q", {"ha-mode": "exactly", "ha-params": 2})
     cluster.declare("q", node="a").publish("q", 5)
     question = Question("lost-confirmed", Spent(1, 1), frozenset({"stop", "kill"}))
@@ -92,13 +92,13 @@ def searched_for() -> tuple[Question, Progress]:
 
 
 def searched(cluster: Cluster, question: Question) -> Progress:
-    """The last progress of a search."""
+    """Return the last progress of a search."""
     *_, answer = explore(cluster.run, question)
     return answer
 
 
 def story() -> Answered:
-    """A mirror that lacked messages has taken over."""
+    """Return the story of a mirror that lacked messages and has taken over."""
     outcome = play(UNSYNCHRONISED)
     return story_report.report_of(outcome), lambda: story_report.page(outcome, "scenario: x\n")
 
@@ -106,7 +106,7 @@ def story() -> Answered:
 def estimate(
     design: str, measure: str = "lost_confirmed", *more: float | None, environment: str = "rack"
 ) -> dict[str, Any]:
-    """A row of estimates; `more` are the ends of the difference from the baseline."""
+    """Return a row of estimates; `more` are the ends of the difference from the baseline."""
     low, high = more or (None, None)
     difference = None if low is None or high is None else (low + high) / 2
     return {
@@ -117,7 +117,7 @@ def estimate(
 
 
 def study() -> Answered:
-    """Three designs, one of which loses less than the first and one more."""
+    """Return three designs, one of which loses less than the first and one more."""
     pairs = (("plain", 0.0, 0.0), ("better", -3.0, -1.0), ("worse", 1.0, 3.0))
     measures = ("lost_confirmed", "publish_down_s")
     rows = [estimate(design, measure, *ends) for measure in measures for design, *ends in pairs]
@@ -126,19 +126,19 @@ def study() -> Answered:
 
 
 def risk(code: str, queues: int = 2, clusters: int = 1) -> dict[str, Any]:
-    """A kind of risk as an audit counts it."""
+    """Return a kind of risk as an audit counts it."""
     example = {"cluster": "one", "thing": "queue q"}
     return {"code": code, "queues": queues, "policies_and_nodes": 0, "clusters": clusters, "example": example}
 
 
 def audited() -> Answered:
-    """A fleet of nine clusters with an error, a warning and a file that cannot be read."""
+    """Return a fleet of nine clusters with an error, a warning and a file that cannot be read."""
     summary = audited_summary()
     return audit.report_of(summary), lambda: audit.page(summary)
 
 
 def audited_summary() -> Summary:
-    """What such a fleet comes to."""
+    """Return the summary of such a fleet."""
     refused = [{"file": "x.json", "place": "line 1", "given": "nothing", "accepted": "an object"}]
     risks = [risk("no-policy", 70, 5), risk("mirroring-silenced", 9, 3), risk("matches-everything", 12, 2)]
     blockers = [{"blocker": "not durable", "queues": 3, "clusters": 2}]
@@ -146,13 +146,13 @@ def audited_summary() -> Summary:
 
 
 def logged() -> Answered:
-    """What the logs of a real partition come to."""
+    """Return the findings in the logs of a real partition."""
     found = incident_report.account(incident(AUTOHEAL))
     return incident_report.report_of(found), lambda: incident_page.page(found)
 
 
 def rated() -> Answered:
-    """Ten made-up clusters whose nodes fail, alone and in company."""
+    """Return ten made-up clusters whose nodes fail alone and together."""
     found = rates(known_spans())
     told = rates_report.report_of("made-up logs", found)
     return told, lambda: rates_page.page(told, found)
@@ -167,6 +167,6 @@ MAKERS: dict[str, Callable[[], Answered]] = {
 
 @cache
 def answered(name: str) -> tuple[Report, str]:
-    """A report by the name of its kind, and its page."""
+    """Return a report by the name of its kind, and its page."""
     report, page = MAKERS[name]()
     return report, page()

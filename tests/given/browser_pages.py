@@ -54,7 +54,9 @@ Answer = TypeVar("Answer")
 
 @contextmanager
 def jupyterlab(folder: Path) -> Iterator[str]:
-    """A JupyterLab on the notebooks of `folder`; the address of its notebooks, to be followed by `NAME?token=…`."""
+    """Serve JupyterLab on the notebooks of `folder`, and return the notebooks' address, to be followed by
+    `NAME?token=…`.
+    """
     settings = folder / "home" / "labconfig"
     settings.mkdir(parents=True)
     # Without this it asks about news.
@@ -68,7 +70,7 @@ def jupyterlab(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def voila(folder: Path) -> Iterator[tuple[str, str]]:
-    """The app as `make app` serves it, from the notebooks of `folder`: its address, and the token."""
+    """Serve the app as `make app` does, from the notebooks of `folder`, and return its address and the token."""
     token = secrets.token_hex()
     command = ["voila", "00-lab.ipynb", "--template=hawb"]
     with served(command, folder, token, "/login", JUPYTER_PATH=str(ROOT / "hawb" / "lab" / "jupyter")) as address:
@@ -76,7 +78,7 @@ def voila(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody uses."""
+    """Return a free port of loopback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
@@ -100,7 +102,7 @@ def served(command: list[str], folder: Path, token: str, ready: str, **settings:
 
 @contextmanager
 def ended(server: subprocess.Popen) -> Iterator[None]:
-    """Ends a server afterwards, whatever came of it."""
+    """End a server afterwards, whatever the test's outcome."""
     try:
         yield
     finally:
@@ -113,7 +115,7 @@ def ended(server: subprocess.Popen) -> Iterator[None]:
 
 
 def wait_until_it_answers(address: str, server: subprocess.Popen) -> None:
-    """Returns once the server answers; fails when it ends or takes too long."""
+    """Return once the server answers. Fails if it ends or takes too long."""
 
     def answers() -> bool:
         with suppress(OSError):
@@ -125,7 +127,7 @@ def wait_until_it_answers(address: str, server: subprocess.Popen) -> None:
 
 
 def asked_until(question: Callable[[], Answer], server: subprocess.Popen) -> Answer:
-    """The first answer that is one, asked again and again of a server; fails when it ends or takes too long."""
+    """Ask a server until it answers, and return the answer. Fails if it ends or takes too long."""
     limit = monotonic() + PATIENCE_S
     while monotonic() < limit:
         if answer := question():
@@ -175,7 +177,7 @@ def close_chromium() -> None:
 
 @contextmanager
 def page_of(size: dict[str, int] = WINDOW) -> Iterator:
-    """An empty page."""
+    """Return an empty page."""
     with chromium() as browser:
         page = browser.new_page(viewport=size)
         page.set_default_timeout(PATIENCE_S * 1000)
@@ -183,19 +185,19 @@ def page_of(size: dict[str, int] = WINDOW) -> Iterator:
 
 
 def open_notebook(page, address: str) -> None:
-    """Opens a notebook in JupyterLab, and returns once there is a kernel; nothing has run yet."""
+    """Open a notebook in JupyterLab and return once there is a kernel. Nothing has run yet."""
     page.goto(address)
     page.locator("#jp-main-statusbar").get_by_text("Idle").wait_for()
 
 
 def run(page, what: str) -> None:
-    """Chooses an entry of JupyterLab's menu Run."""
+    """Choose an entry of JupyterLab's menu Run."""
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name=what).first.click()
 
 
 def faults(page, within: str | None = None) -> list[str]:
-    """What axe finds serious or critical in a page, or in what a selector chooses of it."""
+    """Return what axe finds serious or critical in a page, or in the part that a selector chooses."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(page, context=within).response["violations"]
@@ -208,13 +210,13 @@ def faults(page, within: str | None = None) -> list[str]:
 
 
 def keep_picture(shown, name: str) -> None:
-    """Keeps what a page or a part of it shows as build/screenshots/NAME.png."""
+    """Save what a page or a part of it shows as build/screenshots/NAME.png."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     shown.screenshot(path=PICTURES / f"{name}.png")
 
 
 def why_no_browser() -> str | None:
-    """What is missing for a test with a browser; None if nothing is."""
+    """Return what is missing for a test with a browser, or None."""
     if CHROMIUM is None:
         return "Chromium is missing; on Debian and Ubuntu: apt-get install chromium"
     return "Python's playwright is missing: make setup" if find_spec("playwright") is None else None

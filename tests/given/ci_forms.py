@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 
 def _object(required: str, optional: str = "", **properties: object) -> dict:
-    """An object with these keys alone; what is not described is text."""
+    """Return the schema of an object with these keys alone; keys without a description are text."""
     names = [*required.split(), *optional.split()]
     return {
         "type": "object", "required": required.split(), "additionalProperties": False,
@@ -40,24 +40,24 @@ SARIF = _object("version runs", "$schema", version={"const": "2.1.0"}, runs={"ty
 
 
 def results_of(log: str) -> list[dict]:
-    """The results of a SARIF log that keeps to its form, and in which each is of the rule that its index names."""
-    told = json.loads(log)
-    Draft202012Validator(SARIF).validate(told)
-    [run] = told["runs"]
+    """Return the results of a valid SARIF log in which each result has the rule that its index names."""
+    answer = json.loads(log)
+    Draft202012Validator(SARIF).validate(answer)
+    [run] = answer["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
     return run["results"]
 
 
 def place_of(result: dict) -> tuple[str, int | None]:
-    """(file, line) of a result."""
+    """Return (file, line) of a result."""
     [location] = result["locations"]
     told = location["physicalLocation"]
     return told["artifactLocation"]["uri"], told.get("region", {}).get("startLine")
 
 
 def cases_of(document: str) -> dict[str, list[ElementTree.Element]]:
-    """The cases of a JUnit document by their names, each as what stands in it; its counts are right."""
+    """Return the cases of a JUnit document by name, each with its content; its counts are checked."""
     root = ElementTree.fromstring(document)
     assert root.tag == "testsuites"
     for counted in (root, *root.iter("testsuite")):

@@ -43,7 +43,7 @@ LEAVES = {
 
 
 class Told:
-    """What a trace has told of one queue's name so far."""
+    """What a trace has reported so far of one queue's name."""
 
     def __init__(self) -> None:
         self.published = self.delivered = self.once_per_side = self.lost = EMPTY
@@ -90,7 +90,7 @@ def check_deliveries(run: Run) -> None:
 
 
 def sender(run: Run, entry: Entry) -> object:
-    """The channel whose messages a quorum queue has taken, where that is told; or the step behind them."""
+    """Return the channel whose messages a quorum queue has taken, if that is reported, or the step that sent them."""
     verb = run.steps[entry.step].verb if entry.step >= 0 else None
     if isinstance(verb, Publish) and verb.node is not None:
         return verb.connection, verb.node, verb.mode, (verb.priority or 0) >= URGENT

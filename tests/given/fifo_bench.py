@@ -54,13 +54,13 @@ class Bench:
         return self.turn.queues["q"]
 
     def keep_to(self, **arguments: object) -> None:
-        """Another policy is committed."""
+        """Commit another policy."""
         given = {f"x-{key.replace('_', '-')}": value for key, value in arguments.items()}
         limits.adopt_settings(self.turn, "q", quorum_settings({}, given, self.turn.settings.profile, 3))
         consuming.deliver(self.turn, "q")
 
     def publish(self, count: int, size_bytes: int = 1, priority: int | None = None) -> None:
-        """The next numbers are committed."""
+        """Commit the next numbers."""
         first = self.turn.account("q").published + 1
         self.enqueue(((first, first + count - 1),), size_bytes, priority)
 
@@ -99,7 +99,7 @@ class Bench:
         subscriptions.close(self.turn, name, "client")
 
     def pass_time(self, us: int) -> list[object]:
-        """Time goes by; returns what was due, deliveries apart, which arrive."""
+        """Let time pass and return what was due except deliveries, which arrive."""
         until, due = self.turn.now_us + us, []
         while self.turn.next_time_us() is not None and self.turn.next_time_us() <= until:
             event = self.turn.take()
@@ -111,13 +111,13 @@ class Bench:
         return due
 
     def held(self, name: str) -> Runs:
-        """What the queue waits for, in the order of delivery."""
+        """Return what the queue waits for, in the order of delivery."""
         consumer = self.turn.consumers[name]
         return runs.within(consumer.in_sequence, consumer.held)
 
     @property
     def order(self) -> Runs:
-        """The ready messages in the order in which they are served."""
+        """Return the ready messages in the order in which they are delivered."""
         return in_order(self.queue, ready(self.queue))
 
     def removed(self, reason: str) -> Runs:

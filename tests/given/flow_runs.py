@@ -1,4 +1,4 @@
-"""Runs of a mirrored queue q with clients that have a rate, and what matters of them."""
+"""Runs of a mirrored queue q with clients that have a rate, and the part of their outcome that is compared."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ HEAD = {
 
 
 def run_of(*steps: dict) -> Run:
-    """Queue q with its master on a, and these steps."""
+    """Run these steps on queue q with its master on a."""
     return Run.of(read_scenario(HEAD | {"steps": [{"declare": {"queue": "q", "node": "a"}}, *steps]}))
 
 
 def publisher(rate: float, **fields: object) -> dict:
-    """The step with which p publishes to q."""
+    """Return the step in which p publishes to q."""
     return {"publisher": {"name": "p", "queue": "q", "rate": rate, "node": "a"} | fields}
 
 
 def consumer(rate: float, **fields: object) -> dict:
-    """The step with which c consumes from q."""
+    """Return the step in which c consumes from q."""
     return {"consume": {"consumer": "c", "queue": "q", "rate": rate, "node": "a"} | fields}
 
 
 def what_matters(run: Run) -> dict:
-    """What must be alike when the last step begins: all but when it is told."""
-    told = outcome(run, run.moment_of(len(run.steps) - 1))
-    losses = [{key: loss[key] for key in ("queue", "ids", "confirmed", "cause")} for loss in told["losses"]]
-    return {"losses": losses} | {part: told[part] for part in ("queues", "ledger", "consumers", "availability")}
+    """Return what must be equal when the last step begins: everything except when it is reported."""
+    result = outcome(run, run.moment_of(len(run.steps) - 1))
+    losses = [{key: loss[key] for key in ("queue", "ids", "confirmed", "cause")} for loss in result["losses"]]
+    return {"losses": losses} | {part: result[part] for part in ("queues", "ledger", "consumers", "availability")}

@@ -1,4 +1,4 @@
-"""Stories of faults that the property tests found, or that were made to try them, and what comes of them."""
+"""Stories of bugs that the property tests found, or that were written to try them, and their outcomes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNSYNCHRONISED = """
 
 
 def run_of(policy: str, steps: str, **cluster: object) -> Run:
-    """A story's run."""
+    """Return a story's run."""
     given = {
         "scenario": "found",
         "cluster": {"nodes": ["a", "b", "c"], "version": "3.10", "timing": {"sync_messages_s": 10}} | cluster,
@@ -39,6 +39,6 @@ def run_of(policy: str, steps: str, **cluster: object) -> Run:
 
 
 def assert_comes_of(policy: str, steps: str, expect: str) -> None:
-    """What comes of a story is what is expected of it."""
+    """Check that a story has the expected outcome."""
     differences = check(run_of(policy, steps), yaml.safe_load(expect))
     assert not differences, "\n".join(map(str, differences))

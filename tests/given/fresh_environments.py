@@ -27,7 +27,7 @@ PATIENCE_S = 120
 
 
 def built(root: Path, target: str, folder: Path) -> Path:
-    """A wheel or sdist of a checkout, or of an unpacked sdist, built by hawb's own backend without a network."""
+    """Build a wheel or sdist of a checkout, or of an unpacked sdist, with hawb's own backend and without a network."""
     command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "SOURCE_DATE_EPOCH")}
     _do(command, cwd=root, env=environment)
@@ -61,7 +61,7 @@ def _link(place: Path, to: Path) -> None:
 
 
 def required(own: Distribution, extras: Iterable[str]) -> set[str]:
-    """The names of all distributions that one requires with some extras, and those that they require."""
+    """Return the names of all distributions that one requires with some extras, and of those that they require."""
     found: set[tuple[str, str]] = set()
     todo = [(own, extra) for extra in ("", *extras)]
     for each, extra in todo:
@@ -100,7 +100,7 @@ class Recorded(NamedTuple):
 
 @cache
 def recorded() -> dict[str, Recorded]:
-    """What each distribution has put into this environment."""
+    """Return what each distribution has installed into this environment."""
     found = {}
     for each in distributions(path=[str(SITE)]):
         modules, shared = [], []

@@ -21,7 +21,7 @@ HEADINGS = {
 
 
 class Statement(Struct, forbid_unknown_fields=True):
-    """One statement, in words of our own. `editions` is empty where all of its section's say it."""
+    """One statement, in our own words. `editions` is empty if all editions of its section say it."""
 
     id: str
     says: str
@@ -48,17 +48,18 @@ class Guide(Struct, forbid_unknown_fields=True):
 
     @property
     def statements(self) -> list[Statement]:
-        """Those of all sections."""
+        """Return the statements of all sections."""
         return [statement for section in self.sections for statement in section.statements]
 
 
 def guide(name: str) -> Guide:
-    """A file's content. Raises msgspec.ValidationError with the place of a key that is not known."""
+    """Read a file. Raises msgspec.ValidationError with the place of an unknown key."""
     return convert(yaml.safe_load((DATA / f"{name}.yaml").read_text(encoding="utf-8")), Guide)
 
 
 def rendered(name: str, content: Guide) -> str:
-    """A table for each section: what is said, by whom if not by all editions of the section, and where it is shown."""
+    """Render a table for each section: the statement, its editions if not all of the section's, and where it is shown.
+    """
     tables = [_table(section) for section in content.sections]
     return "\n".join([HEADINGS[name], *_introduction(name, content), *tables])
 
@@ -92,7 +93,7 @@ def _shown(statement: Statement) -> str:
 
 
 def with_tables(readme: str) -> str:
-    """The README with the tables of all guides, each in the place of its section for them."""
+    """Return the README with the tables of all guides, each in its section."""
     for name, heading in HEADINGS.items():
         before, found, rest = readme.partition(heading)
         assert found, f"no line {heading!r}"

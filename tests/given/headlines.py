@@ -1,4 +1,4 @@
-"""What the headlines of an outcome say in numbers, and where its ledger says something else."""
+"""The numbers in the headlines of an outcome, and where its ledger disagrees with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of HTML as tests read them: their elements, what they say, and what would fetch something."""
+"""HTML pages as tests read them: their elements, their text, and what would load something."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FETCHING = ("script", "link", "img", "iframe", "object", "embed", "base", "form"
 
 
 class Page(HTMLParser):
-    """The elements of a page with their attributes, what its text says, and what is not closed."""
+    """The elements of a page with their attributes, its text, and unclosed elements."""
 
     def __init__(self, page: str):
         super().__init__()

@@ -1,4 +1,4 @@
-"""A picture of an incident, made up: three nodes, one of them cut off; the master of a queue changes; one is killed."""
+"""A picture of a made-up incident: three nodes, one of them cut off; a queue changes its master; one node is killed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ HOUR = 3600 * SECOND
 
 
 def picture(**changed: object) -> Picture:
-    """The picture, or one like it."""
+    """Return the picture, or one with changes."""
     told = {
         "title": "orders had two masters, and <what> b took was thrown away.",
         "nodes": ("rabbit@a", "rabbit@b", "<c>"),

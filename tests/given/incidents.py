@@ -1,4 +1,4 @@
-"""Incidents of real clusters, with losses made up where a test is about how they are told."""
+"""Incidents of real clusters, with made-up losses where a test is about how losses are reported."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ NINE_US = 1_795_770_000_000_000
 
 @cache
 def incident(story: str) -> Incident:
-    """What is understood of the logs of a story, such as 3.10/partition-autoheal."""
+    """Return the incident that the logs of a story show, such as 3.10/partition-autoheal."""
     return understand([LOGS / story])
 
 
 def with_losses(*losses: QueueLosses, story: str = AUTOHEAL) -> Incident:
-    """The incident with these losses in place of its own, in a cluster that is one in the end."""
+    """Return the incident with these losses instead of its own, in a cluster without a partition at the end."""
     found = incident(story)
     return replace(found, no_scenario="", losses=losses, outcome=(found.outcome or {}) | {"partitions": []})
 
 
 def certain(queue: str = "orders", count: int = 7, cause: str = "side_given_up") -> QueueLosses:
-    """So many messages of a queue are certainly lost."""
+    """Return a certain loss of a number of a queue's messages."""
     return QueueLosses(queue, (Certain(count, cause, NINE_US, 0),), (), 15)
 
 
@@ -46,5 +46,5 @@ def possible(
 
 
 def kept(queue: str = "bills") -> QueueLosses:
-    """A queue that lost nothing."""
+    """Return a queue that lost nothing."""
     return QueueLosses(queue, (), (), 3)

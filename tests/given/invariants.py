@@ -38,7 +38,7 @@ MOST_EVENTS = 20_000
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Inside of it every event of every cluster is followed by all checks."""
+    """Check all invariants after each event of each cluster while the context is entered."""
     happen = advance.step
     happened = 0
     began, lost = None, False
@@ -64,7 +64,7 @@ def watched() -> Iterator[None]:
 
 
 class Snapshot:
-    """What a turn held before an event."""
+    """A state's contents before an event."""
 
     def __init__(self, turn: Turn):
         self.now_us = turn.now_us
@@ -82,7 +82,7 @@ class Snapshot:
 
 
 def check_state(turn: Turn) -> None:
-    """Everything that holds after each event."""
+    """Check what holds after each event."""
     assert all(due_us >= turn.now_us for due_us, *_ in turn.agenda), "something was to happen in the past"
     focus = turn.focus
     for _side in turn.each_side():
@@ -102,7 +102,7 @@ def check_state(turn: Turn) -> None:
 
 
 def check_side(turn: Turn) -> None:
-    """What holds for what the nodes of the side in focus know."""
+    """Check what the nodes of the side in focus know."""
     outsiders = [node for node, value in enumerate(turn.nodes) if value.virgin or not value.member]
     assert not set(outsiders) & set(turn.running()), "a node runs that is no member or knows of no cluster"
     for queue in turn.queues.values():
@@ -114,7 +114,7 @@ def check_side(turn: Turn) -> None:
 
 
 def check_sides(turn: Turn) -> None:
-    """Running nodes of one side believe each other running, and none of another."""
+    """Check that running nodes of one side believe each other running, and no node of another side."""
     for node, value in enumerate(turn.nodes):
         assert value.side in turn.sides, f"node {node} has records that nobody has"
         for other in value.believes_running if value.status == RUNNING else ():
@@ -125,7 +125,7 @@ def check_sides(turn: Turn) -> None:
 
 
 def check_replicas(turn: Turn, queue: Queue) -> None:
-    """Who is master and who is a mirror."""
+    """Check which node is master and which are mirrors."""
     name = queue.name
     assert not queue.up or turn.is_running(queue.master), f"{name}: its master runs on a node that does not"
     assert not (queue.up and queue.awaits_master), f"{name}: it is up and awaits its master"
@@ -148,7 +148,7 @@ def check_replicas(turn: Turn, queue: Queue) -> None:
 
 
 def check_contents(turn: Turn, queue: Queue) -> None:
-    """What the replicas hold."""
+    """Check the replicas' messages."""
     name, content = queue.name, queue.content
     for node in queue.mirrors:
         if turn.alive(queue, node):
@@ -171,7 +171,7 @@ def check_contents(turn: Turn, queue: Queue) -> None:
 
 
 def check_limits(turn: Turn, queue: Queue) -> None:
-    """A queue that is served is not too long unless it takes nothing then, and its head has not expired."""
+    """Check that a served queue is not too long unless it takes nothing then, and that its head has not expired."""
     if not queue.up or queue.sync is not None:
         return
     name, in_effect = queue.name, limits_of(queue)
@@ -187,7 +187,7 @@ def check_limits(turn: Turn, queue: Queue) -> None:
 
 
 def check_deliveries(turn: Turn, queue: Queue) -> None:
-    """What consumers have, and who they are. A quorum queue's are on all sides."""
+    """Check consumers and their deliveries. A quorum queue's are on all sides."""
     name, held = queue.name, EMPTY
     everywhere = [one for one in turn.consumers.values() if one.queue == name]
     for consumer in everywhere if queue.type == QUORUM else turn.consumers_of(name):
@@ -246,7 +246,7 @@ def check_active_consumer(turn: Turn, queue: Queue) -> None:
 
 
 def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
-    """What clients were told, and that every loss has its entry."""
+    """Check what clients were sent, and that each loss has its entry."""
     everything = runs.run(1, account.published)
     for told in (account.confirmed, account.nacked, account.acknowledged, account.delivered):
         assert not runs.minus(told, everything), f"{name}: {told} of {account.published} messages"
@@ -284,7 +284,7 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
 
 
 def check_change(before: Snapshot, turn: Turn) -> None:
-    """Everything that holds between two states."""
+    """Check what holds between two states."""
     assert turn.now_us >= before.now_us, "time went back"
     for number, side in turn.sides.items():
         for name, queue in side.queues.items():
@@ -313,7 +313,7 @@ def check_change(before: Snapshot, turn: Turn) -> None:
 
 
 def check_disks(before: Snapshot, side: int, had: Queue, queue: Queue) -> None:
-    """A node that is down gets no messages."""
+    """Check that a node that is down gets no messages."""
     for node, copy in enumerate(queue.contents):
         here = before.nodes[node].side == side
         if before.nodes[node].status not in (RUNNING, BOOTING, "waiting") and copy and here:
@@ -322,7 +322,7 @@ def check_disks(before: Snapshot, side: int, had: Queue, queue: Queue) -> None:
 
 
 def check_confirmed(before: Snapshot, turn: Turn, queue: Queue, numbers: Runs) -> None:
-    """What is confirmed is on every replica that was asked and is still there."""
+    """Check that a confirmed message is on each remaining replica that it was sent to."""
     present = runs.common(numbers, queue.content)
     for waiting in before.unconfirmed:
         for share in waiting.shares:

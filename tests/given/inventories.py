@@ -1,4 +1,4 @@
-"""Inventories of made-up clusters, the files of a real one, and the codes of what the linter finds there."""
+"""Inventories of made-up clusters, the files of a real one, and the codes of the linter's findings there."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ NODES = dict.fromkeys("abc", True)
 
 
 def queue(name: str = "q", vhost: str = "/", **facts: object) -> Queue:
-    """A queue of which this is known; a durable classic one unless said otherwise."""
+    """Return a queue with these attributes: a durable classic one unless they say otherwise."""
     return Queue(vhost, name, QueueFacts(**{"type": "classic", "durable": True, "arguments": {}} | facts))
 
 
 def policy(name: str = "p", pattern: str = "^q", priority: int = 0, apply_to: str = "queues", **keys: object) -> Policy:
-    """A policy; underscores in keys stand for dashes."""
+    """Return a policy; underscores in keys stand for dashes."""
     return Policy.of(name, pattern, {key.replace("_", "-"): value for key, value in keys.items()}, priority, apply_to)
 
 
 def cluster(*policies: Policy, queues: list[Queue] | None = None, version: str = "3.10", **more: object) -> Inventory:
-    """A cluster with these policies: three nodes and one queue, unless others are given."""
+    """Return a cluster with these policies: three nodes and one queue, unless others are given."""
     told = {"policies": list(policies), "queues": [queue()] if queues is None else queues, "nodes": NODES} | more
     return Inventory(profile=PROFILES[version], **told)
 
 
 def codes(found: Report) -> set[str]:
-    """The kinds of what was found."""
+    """Return the codes of findings."""
     return {finding.code for finding in found.findings}

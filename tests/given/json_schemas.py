@@ -1,4 +1,4 @@
-"""Answers as their kept JSON Schemas have them, without a key that a schema does not know."""
+"""Check answers against their stored JSON Schemas, with no keys that a schema does not name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hawb.views.schemas import kept
 
 
 def validate(command: str, told: Any) -> None:
-    """Raises jsonschema.ValidationError where an answer is not as the command's schema has it, or has a key more."""
+    """Raise jsonschema.ValidationError if an answer does not fit the command's schema or has another key."""
     _validator(command).validate(told)
 
 
@@ -22,7 +22,7 @@ def _validator(command: str) -> Draft202012Validator:
 
 
 def closed(schema: Any) -> Any:
-    """A schema in which no object has other keys than those that it names."""
+    """Return a schema in which objects have only the keys that it names."""
     if isinstance(schema, list):
         return [closed(inner) for inner in schema]
     if not isinstance(schema, dict):

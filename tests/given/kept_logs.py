@@ -27,7 +27,7 @@ STORIES = [folder for folder in ALL if folder not in DRAWN or LONG or DRAWN.inde
 
 
 def title(folder: Path) -> str:
-    """A story's release and scenario."""
+    """Return a story's release and scenario."""
     return "/".join(folder.relative_to(DATA / "logs").parts)
 
 
@@ -69,18 +69,17 @@ def seen(folder: Path) -> list[dict[str, Any]]:
 
 
 def logs(folder: Path) -> list[Path]:
-    """The log files of a story."""
+    """Return the log files of a story."""
     return sorted(folder.glob("*.log.gz"))
 
 
 def text(file: Path) -> str:
-    """The text of a log file."""
+    """Return the text of a log file."""
     return gzip.decompress(file.read_bytes()).decode()
 
 
 def short_cuts(folder: Path) -> set[int]:
-    """The places of steps that cut links which were healed before they had been silent for long: who sees them is
-    luck."""
+    """Return the places of steps that cut links only briefly: which nodes notice is chance."""
     facts, scenario = story_of(folder), scenario_of(folder)
     begun = {place: at_s for at_s, place in facts["begun"] if place is not None}
     heals = [begun[place] for place, step in enumerate(scenario.steps) if isinstance(step.verb, verbs.Heal)]

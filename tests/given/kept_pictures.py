@@ -35,18 +35,18 @@ Size = tuple[int, int]
 
 
 def small(shot: bytes) -> Image.Image:
-    """A screenshot as it is compared."""
+    """Return a screenshot in the size in which it is compared."""
     picture = Image.open(BytesIO(shot)).convert("RGB")
     return picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.BOX)
 
 
 def tiles(one: Image.Image, other: Image.Image) -> Image.Image:
-    """How much the mean colours of tiles differ, a pixel for a tile."""
+    """Return the differences of the tiles' mean colours, a pixel for each tile."""
     return ImageChops.difference(one.reduce(TILE), other.reduce(TILE))
 
 
 def difference(one: Image.Image, other: Image.Image) -> int:
-    """How different two pictures are: the most that any tile differs by; EVERYTHING where they differ in size."""
+    """Return the largest difference of any tile of two pictures, or EVERYTHING if their sizes differ."""
     return max(high for _, high in tiles(one, other).getextrema()) if one.size == other.size else EVERYTHING
 
 
@@ -68,13 +68,13 @@ def compare(name: str, shot: bytes) -> str:
 
 
 def keep(file: Path, taken: Image.Image) -> None:
-    """Keeps a picture, as small as it can be."""
+    """Store a picture as small as possible."""
     file.parent.mkdir(parents=True, exist_ok=True)
     taken.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
 def write(name: str, kept: Image.Image | None, taken: Image.Image) -> None:
-    """Writes what a person has to see: NAME-kept.png, NAME-taken.png and NAME-difference.png."""
+    """Write NAME-kept.png, NAME-taken.png and NAME-difference.png for a person to look at."""
     TAKEN.mkdir(parents=True, exist_ok=True)
     taken.save(TAKEN / f"{name}-taken.png")
     if kept is not None:
@@ -83,7 +83,7 @@ def write(name: str, kept: Image.Image | None, taken: Image.Image) -> None:
 
 
 def marked(kept: Image.Image, taken: Image.Image) -> Image.Image:
-    """The picture taken, pale, with a frame around each tile that differs too much."""
+    """Return the new picture, pale, with a frame around each tile that differs too much."""
     size = (WIDTH, max(kept.height, taken.height))
     was, now = (on_ground(one, size) for one in (kept, taken))
     shown = Image.blend(now, Image.new("RGB", size, "white"), 0.6)
@@ -96,7 +96,7 @@ def marked(kept: Image.Image, taken: Image.Image) -> Image.Image:
 
 
 def on_ground(one: Image.Image, size: Size) -> Image.Image:
-    """A picture on a ground that may be higher."""
+    """Return a picture on a background that may be higher."""
     whole = Image.new("RGB", size, "grey")
     whole.paste(one)
     return whole

@@ -1,4 +1,4 @@
-"""Clusters that tests of the lab open beside its own."""
+"""Clusters that tests of the lab open besides its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab's page as a person finds it, wherever it is served: a story to open, its nodes and queues, menus, panels."""
+"""The lab's page wherever it is served: opens a story, its nodes and queues, menus and panels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ MOST_STOPS = 60
 
 
 def lay_out(folder: Path) -> Path:
-    """Lays `folder` out as the repository is, with the lab's notebook, the app's settings and a scenario; itself."""
+    """Lay out `folder` like the repository, with the lab's notebook, the app's settings and a scenario, and return it.
+    """
     (folder / "notebooks").mkdir()
     for name in ("00-lab.ipynb", "voila.json"):
         shutil.copy(ROOT / "notebooks" / name, folder / "notebooks")
@@ -53,12 +54,12 @@ def open_story(page):
 
 
 def at_step(lab, played: int, steps: int) -> None:
-    """Waits until the story stands there."""
+    """Wait until the story stands at a step."""
     lab.get_by_text(f"step {played} of {steps} ·").wait_for()
 
 
 def back_to(lab, played: int, press: Callable[[], object]) -> None:
-    """Goes back, movement by movement, until so many steps of the story are played; `press` presses "step back"."""
+    """Press "step back" with `press` until this many steps of the story are played."""
     for _ in range(MOST_MOVEMENTS):
         press()
         answered(lab)
@@ -71,23 +72,23 @@ def back_to(lab, played: int, press: Callable[[], object]) -> None:
 
 
 def node(lab, name: str):
-    """The place of a node."""
+    """Return the place of a node."""
     return lab.get_by_role("button", name=re.compile(rf"^node {name}, "))
 
 
 def queue(lab, name: str):
-    """The row of a queue, or the first of its rows."""
+    """Return the row of a queue, or the first of its rows."""
     return lab.get_by_role("button", name=re.compile(rf"^queue {re.escape(name)} ")).first
 
 
 def choose(lab, thing, entry: str) -> None:
-    """Chooses an entry of the menu of a node or a queue."""
+    """Choose an entry of the menu of a node or a queue."""
     thing.click()
     lab.get_by_role("menuitem", name=entry, exact=False).first.click()
 
 
 def choose_by_keys(thing, entry: str) -> None:
-    """Chooses an entry of a menu by the beginning of its name, without a mouse."""
+    """Choose an entry of a menu by the beginning of its name, without a mouse."""
     thing.focus()
     keys = thing.page.keyboard
     keys.press("Enter")
@@ -96,34 +97,34 @@ def choose_by_keys(thing, entry: str) -> None:
 
 
 def told(lab, text: str):
-    """A sentence of what just happened."""
+    """Return the sentence on a recent event."""
     return lab.locator(".hs-happened").get_by_text(text)
 
 
 def more(lab, entry: str) -> None:
-    """Chooses what else there is."""
+    """Open the menu of other actions."""
     lab.get_by_role("button", name="more…").click()
     lab.get_by_role("menuitem", name=re.compile(rf"^{re.escape(entry)}")).click()
 
 
 def close(lab) -> None:
-    """Closes the drawer."""
+    """Close the drawer."""
     lab.locator(".hawb-drawer").get_by_role("button", name="✕ close").click()
     lab.locator(".hawb-drawer").wait_for(state="hidden")
 
 
 def verdict(lab, text: str) -> None:
-    """Waits until the verdict says so."""
+    """Wait until the verdict has this text."""
     lab.locator(".hs-verdict").get_by_text(text).wait_for()
 
 
 def has_focus(thing) -> None:
-    """Waits until a thing has the focus."""
+    """Wait until an element has the focus."""
     thing.and_(thing.page.locator(":focus")).wait_for()
 
 
 def tab_to(page, thing) -> None:
-    """Presses Tab until a thing has the focus; fails when the whole page was gone through."""
+    """Press Tab until an element has the focus. Fails after the whole page."""
     for _ in range(MOST_STOPS):
         page.keyboard.press("Tab")
         if thing.evaluate("one => one === document.activeElement"):

@@ -1,4 +1,4 @@
-"""What a person does with the lab on a page, wherever it is served."""
+"""Sequences of actions on the lab's page, wherever it is served."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PICTURED = ("policy…", "what if", "story")
 
 
 def look_everywhere(page, picture: str, panels: Sequence[str] = PANELS) -> None:
-    """Opens each state and these panels of the lab, and has axe look at it; a picture of each is kept."""
+    """Open each state and these panels of the lab, check them with axe and store a picture of each."""
     lab = open_story(page)
     found = {"opened": faults(page, ".hawb-lab")}
     node(lab, "a").click()
@@ -117,7 +117,7 @@ def draw_a_line_and_watch_again(page) -> None:
 
 
 def lose_and_mend_by_keyboard(page) -> None:
-    """The first minute without a mouse: a loss, its cause, another try, undone."""
+    """Do the first minute without a mouse: a loss, its cause, another attempt, undo."""
     lab = open_story(page)
     keys = page.keyboard
     node(lab, "a").focus()
@@ -178,7 +178,7 @@ def part_publish_and_set_a_policy_by_keyboard(page) -> None:
 
 
 def publish_and_ask_why(page) -> None:
-    """Publishes, kills, and asks after a message that is lost, with the mouse."""
+    """Publish, kill, and ask about a lost message, with the mouse."""
     lab = open_story(page)
     choose(lab, queue(lab, "ha.late"), "publish 10")
     told(lab, "Messages 11 to 20 were published to ha.late").wait_for()
@@ -191,7 +191,7 @@ def publish_and_ask_why(page) -> None:
 
 
 def picture_drawers(page) -> None:
-    """Compares what three panels look like after a loss, light and dark, with the kept pictures."""
+    """Compare three panels after a loss, light and dark, with the stored pictures."""
     page.emulate_media(reduced_motion="reduce", color_scheme="light")
     lab = open_story(page)
     choose(lab, node(lab, "a"), "kill")
@@ -242,7 +242,7 @@ def keep_them_and_branch(page, picture: str, keep: Callable[[object], Path]) -> 
 
 
 def save(lab, folder: Path) -> Path:
-    """Saves the story beside the notebook; the file."""
+    """Save the story beside the notebook and return the file."""
     more(lab, "export…")
     lab.get_by_placeholder("my-outage.yaml").fill("branch")
     lab.get_by_placeholder("my-outage.yaml").press("Enter")
@@ -252,7 +252,7 @@ def save(lab, folder: Path) -> Path:
 
 
 def download(page, lab, kind: str) -> Path:
-    """Downloads the story; the file that the browser keeps."""
+    """Download the story and return the file that the browser stores."""
     more(lab, "export…")
     lab.get_by_role("button", name=kind, exact=True).click()
     link = lab.locator(".hawb-export a[download]")

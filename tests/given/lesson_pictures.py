@@ -1,4 +1,4 @@
-"""What the notebooks' stored outputs show: all pictures of a notebook on one page."""
+"""The pictures in a notebook's stored outputs, all on one page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTEBOOKS = ROOT / "notebooks"
 
 
 def pictures(name: str) -> Iterator[str]:
-    """The pictures of a notebook as addresses of data, each as Jupyter shows it."""
+    """Return the pictures of a notebook as data URLs, each as Jupyter shows it."""
     book = json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
     outputs = (output for cell in book["cells"] for output in cell.get("outputs", ()))
     for told in (output.get("data", {}) for output in outputs):
@@ -25,7 +25,7 @@ def pictures(name: str) -> Iterator[str]:
 
 
 def lesson_page(name: str) -> str:
-    """The page."""
+    """Return the page."""
     images = "".join(f'<p><img alt="" src="{one}"></p>' for one in pictures(name))
     style = "body { margin: 0; padding: 8px 16px; } p { margin: 8px 0; } img { display: block; max-width: 100%; }"
     return f"<!DOCTYPE html><html><head><style>{style}</style></head><body>{images}</body></html>"

@@ -1,4 +1,4 @@
-"""The smallest cluster for each kind of finding of the linter."""
+"""The smallest cluster for each kind of the linter's findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from inventories import HA, cluster, policy, queue
 
 
 def to(queue: str) -> dict[str, str]:
-    """Arguments that send dead letters to a queue."""
+    """Return arguments that send dead letters to a queue."""
     return {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": queue}
 
 

@@ -39,7 +39,7 @@ def known_spans(
     environment: Environment = KNOWN, clusters: int = 10, nodes: int = 4, days: float = 365, seed: int = 0,
     before_days: float = 400,
 ) -> list[Span]:  # fmt: skip
-    """The spans of made-up clusters; by default their logs begin when they have run for long."""
+    """Return the spans of made-up clusters; by default they have run for long when their logs begin."""
     with TemporaryDirectory() as folder:
         made_up_logs.write(Path(folder), environment, clusters, nodes, days, seed, before_days)
         return [span for place in sorted(Path(folder).iterdir()) for span in spans(place.name, read_logs([place]))]

@@ -1,4 +1,4 @@
-"""Stories that no cluster has had, as logs would tell them: events and happenings by seconds since the beginning."""
+"""Made-up stories as logs would report them: events and happenings by seconds since the beginning."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ BEGINS_US = 1_000_000_000
 
 
 def event(at_s: float, node: str, kind: str, **fields: Any) -> Event:
-    """A message that a node wrote."""
+    """Return a message that a node wrote."""
     return Event(at_us=us(at_s), node=node, kind=kind, **fields)
 
 
 def happening(at_s: float, kind: str, node: str | None = None, queue: str | None = None, **fields: Any) -> ClusterEvent:
-    """What several messages come to; `by` is the node that wrote the first of them."""
+    """Return what several messages mean; `by` is the node that wrote the first of them."""
     by = fields.pop("by", node) or "a"
     return ClusterEvent(kind=kind, at_us=us(at_s), node=node, queue=queue, events=(event(at_s, by, kind),), **fields)
 
 
 def us(at_s: float) -> int:
-    """A moment of the story in microseconds since 1970."""
+    """Return a moment of the story in microseconds since 1970."""
     return BEGINS_US + round(at_s * 1_000_000)
 
 
 def retold(
     scenario: str, *sources: tuple[ClusterEvent, ...], doubts: tuple = (), depths: Mapping[str, int] | None = None
 ) -> Reconstruction:  # fmt: skip
-    """A scenario's text as a story that was retold; `depths` are of a listing of after."""
+    """Return a scenario's text as a reconstructed story; `depths` are of a listing made afterwards."""
     read = load(scenario)
     rows = tuple(sources[place] if place < len(sources) else () for place in range(len(read.steps)))
     return Reconstruction(read, BEGINS_US, us(read.steps[-1].at or 0), rows, doubts, depths or {})

@@ -38,13 +38,13 @@ def study(
 
 
 def row(seed: int, cell: tuple[str, str], trial: int, shift: int = 0) -> Mapping[str, float]:
-    """What a trial comes to, by the study's seed, its cell and its number alone."""
+    """Return a trial's outcome, which depends only on the study's seed, its cell and its number."""
     lost = randomness.below(10, seed, MADE_UP, trial, CELLS.index(cell) + shift)
     return {"trial": trial, "lost": max(0, lost - 7), "publish_down_s": lost / 7, "weight": 1.0}
 
 
 def expected(trials: int, cells: Sequence[tuple[str, str]] = CELLS, shift: int = 0) -> list[tuple]:
-    """What a study comes to: design, environment and what a made-up trial has."""
+    """Return a study's outcome: design, environment and the columns of a made-up trial."""
     return sorted((*cell, *row(3, cell, trial, shift).values()) for cell in cells for trial in range(trials))
 
 

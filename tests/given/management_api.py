@@ -1,4 +1,4 @@
-"""A server on loopback that answers as a real cluster's management API did (data/real)."""
+"""A server on loopback that answers like a real cluster's management API (data/real)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Api(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 class Server(ThreadingHTTPServer):
@@ -61,7 +61,7 @@ class Server(ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def serving() -> Iterator[Server]:
-    """The server while it answers."""
+    """Return the server while it answers."""
     with Server() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -73,7 +73,7 @@ def serving() -> Iterator[Server]:
 
 
 def quorum_queue(*members: str, online: tuple[str, ...] = ()) -> dict[str, object]:
-    """A quorum queue with five messages as /api/queues has it; all its members are online unless some are named."""
+    """Return a quorum queue with five messages as /api/queues has it; all members are online unless some are named."""
     return {
         "name": "qq", "vhost": "/", "type": "quorum", "durable": True, "node": members[0], "leader": members[0],
         "messages": 5, "members": members, "online": online or members, "arguments": {"x-queue-type": "quorum"},
@@ -81,5 +81,5 @@ def quorum_queue(*members: str, online: tuple[str, ...] = ()) -> dict[str, objec
 
 
 def listing(*queues: dict[str, object]) -> Answer:
-    """What /api/queues answers of these queues."""
+    """Return what /api/queues answers for these queues."""
     return 200, json.dumps(queues).encode()

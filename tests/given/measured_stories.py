@@ -1,5 +1,6 @@
-"""How well logs are understood, measured on real clusters: beside what the driver did and what the nodes knew
-(`kept_logs`)."""
+"""How well logs are understood, measured on real clusters against the driver's actions and the nodes' state
+(`kept_logs`).
+"""
 
 from __future__ import annotations
 
@@ -39,12 +40,12 @@ class Fact(NamedTuple):
 
 
 def is_of(fact: Fact, key: Key, at_s: float) -> bool:
-    """Whether something that was found is this fact."""
+    """Return True if a finding is this fact."""
     return fact.key == key and fact.from_s <= at_s <= fact.until_s
 
 
 class Measure(NamedTuple):
-    """What was found of all facts, what is missing, and what was found that nothing confirms."""
+    """All facts that were found, missing facts, and findings that nothing confirms."""
 
     found: int
     missing: list[Fact]
@@ -64,7 +65,7 @@ def _understood(story: Path, later: bool) -> Incident:
 
 
 def facts(story: Path) -> Iterator[Fact]:
-    """What the driver did to nodes, and what the nodes were seen to know of queues."""
+    """Return the driver's actions on nodes, and the changes of queues that nodes showed."""
     yield from of_steps(story)
     yield from (fact for fact in of_queues(story) if not unwritten(story, fact))
 
@@ -81,8 +82,7 @@ def unwritten(story: Path, fact: Fact) -> bool:
 
 
 def of_steps(story: Path) -> Iterator[Fact]:
-    """What steps do to nodes that are as a step finds them. One that the cluster refused, or did not answer, did
-    nothing that is known."""
+    """Return what steps do to nodes. A step that the cluster refused or did not answer has no known effect."""
     facts_, scenario = story_of(story), scenario_of(story)
     refused = {error["step"] for error in facts_.get("errors", ())}
     begun = [(at_s, place) for at_s, place in facts_["begun"]
@@ -114,7 +114,7 @@ def of_steps(story: Path) -> Iterator[Fact]:
 
 
 def of_queues(story: Path) -> Iterator[Fact]:
-    """Masters that took over, leaders that were elected and mirrors that joined, between one look and the next."""
+    """Return promoted masters, elected leaders and joined mirrors between one look and the next."""
     known: dict[str, dict[str, Any]] = {}
     last_s = 0.0
     for look in seen(story):
@@ -163,7 +163,9 @@ def measured(story: Path) -> Measure:
 
 
 def unconfirmed(story: Path, told: list[tuple[ClusterEvent, Key, float]]) -> Iterator[Key]:
-    """What was found and nothing confirms: ends of nodes that the driver did not bring about, and what nobody knew."""
+    """Return findings that nothing confirms: ends of nodes that the driver did not cause, and changes that no node
+    showed.
+    """
     of_nodes = [fact for fact in of_steps(story) if fact.key[0] in ENDS.values()]
     joining = [at_s for one, _, at_s in told if one.kind == "node_joined"]
     for _, key, at_s in told:
@@ -184,8 +186,9 @@ def unconfirmed(story: Path, told: list[tuple[ClusterEvent, Key, float]]) -> Ite
 
 
 class Difference(NamedTuple):
-    """What a story's retelling has otherwise than the real cluster in the end: `messages` or `place`, both sides, and
-    whether it says itself that it is not sure of it."""
+    """A difference between a reconstructed story and the real cluster in the end: `messages` or `place`, both sides,
+    and whether the story itself says that it is not sure of it.
+    """
 
     queue: str
     what: str
@@ -195,7 +198,7 @@ class Difference(NamedTuple):
 
 
 def stands(queue: dict[str, Any] | None, names: dict[str, str]) -> dict[str, Any]:
-    """Where a queue stands and how many messages it holds, of an outcome; the order of mirrors is not looked at."""
+    """Return a queue's place and its number of messages in an outcome; the order of mirrors is ignored."""
     if queue is None:
         return {"messages": None, "place": None}
     first = queue.get("master") or queue.get("leader")
@@ -205,21 +208,24 @@ def stands(queue: dict[str, Any] | None, names: dict[str, str]) -> dict[str, Any
 
 
 def views_of(queue: dict[str, Any] | None) -> list[dict[str, Any] | None]:
-    """A queue of an outcome, and as each side has it where the cluster is partitioned: a real one was asked through
-    links that work again."""
+    """Return a queue of an outcome, and each side's view of it in a partition: the real one was asked through links
+    that work again.
+    """
     views = (queue or {}).get("views", ())
     return [queue, *(view | {"messages": sum(last - first + 1 for first, last in view["ids"])} for view in views)]
 
 
 def differences(story: Path, later: bool = False) -> list[Difference]:
-    """Where the retelling of a story ends otherwise than the real cluster did."""
+    """Return the differences between the end of a reconstructed story and the real cluster."""
     facts_ = story_of(story)
     return otherwise(understood(story, later), facts_["queues"], facts_["names"])
 
 
 def otherwise(incident: Incident, queues: dict[str, Any], names: dict[str, str]) -> list[Difference]:
-    """Where an incident ends otherwise than these queues stand. How many messages a real queue holds that is down
-    nobody can tell."""
+    """Return the differences between the end of an incident and these queues.
+
+    The length of a real queue that is down is unknown.
+    """
     told = incident.outcome["queues"] if incident.outcome else {}
     found = []
     for queue, real in queues.items():
@@ -231,7 +237,7 @@ def otherwise(incident: Incident, queues: dict[str, Any], names: dict[str, str])
 
 
 class Lost(NamedTuple):
-    """How many messages of a queue were lost, how many are told to be certainly, and whether more may be."""
+    """How many messages of a queue were lost, how many are reported as certainly lost, and whether more may be."""
 
     queue: str
     real: int
@@ -267,7 +273,7 @@ def missing_in_the_end(story: Path, queue: str, account: dict[str, Any], real: d
 
 @cache
 def expected(story: Path) -> dict[str, Any]:
-    """What the driver's scenario leads to by the rules."""
+    """Return what the driver's scenario leads to by the rules."""
     scenario = scenario_of(story)
     version = profile(story_of(story)["release"]) or scenario.cluster.version
     return outcome(Run.of(replace(scenario, cluster=replace(scenario.cluster, version=version))))

@@ -1,4 +1,4 @@
-"""Plans of moves to quorum queues, for made-up clusters and for the real one, and a cluster at work."""
+"""Plans of migrations to quorum queues, for made-up clusters and for the real one, and a cluster in use."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ OLD = "orders"
 
 
 def planned(inventory, to: str = "4.0") -> Migration:
-    """The plan of a move to a release."""
+    """Return the plan of a migration to a release."""
     return migrate(inventory, to, MATRIX)
 
 
 def real(to: str = "4.0") -> Migration:
-    """The plan for the cluster in data/real."""
+    """Return the plan for the cluster in data/real."""
     return migrate(inventory.of_files(FILES), to, MATRIX, read_routing(FILES))
 
 
 def at_work() -> Cluster:
-    """A mirrored queue with a backlog, a publisher and a consumer that is twice as fast."""
+    """Return a mirrored queue with a backlog, a publisher and a consumer that is twice as fast."""
     made = Cluster("a", "b", "c", version="3.13").set_policy("ha", "^orders$", {"ha-mode": "all"})
     made.declare(OLD, node="a").publish(OLD, 600).publisher("shop", OLD, rate=10, node="b")
     return made.consume("worker", OLD, rate=20, prefetch=10, node="c").wait(10)

@@ -55,7 +55,7 @@ LONGEST = 60
 
 
 def mutants(tree: ast.Module) -> Iterator[str]:
-    """Each mutant once, by its description, which no other has; the tree is that mutant until the next is asked for."""
+    """Yield each mutant once, by its unique description; the tree is that mutant until the next is asked for."""
     for statement in tree.body:
         if isinstance(statement, WITH_RULES) and not _says_nothing(statement):
             name, was, told = _name(statement), _text(statement), Counter()
@@ -74,12 +74,12 @@ def _name(statement: ast.stmt) -> str:
 
 
 def _text(node: Node) -> str:
-    """A node's source in one line."""
+    """Return a node's source in one line."""
     return " ".join(ast.unparse(ast.fix_missing_locations(node)).split())
 
 
 def _difference(was: str, now: str) -> str:
-    """What is changed between two texts, with a little of what stands around it."""
+    """Return what is changed between two texts, with a little of its context."""
     before = _same(was, now)
     after = _same(was[before:][::-1], now[before:][::-1])
     start = was.rfind(" ", 0, max(0, before - CONTEXT)) + 1
@@ -92,12 +92,12 @@ def _short(text: str) -> str:
 
 
 def _same(a: str, b: str) -> int:
-    """How many characters two texts have in common at their beginning."""
+    """Return the length of two texts' common beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
 def _inside(node: Node) -> Iterator[None]:
-    """Stops at each mutant of what stands below a node."""
+    """Stop at each mutant of what is below a node."""
     for field, value in ast.iter_fields(node):
         if field in LEFT_OUT or (field == "keywords" and isinstance(node, ast.ClassDef)):
             continue
@@ -132,7 +132,7 @@ def _says_nothing(node: Node) -> bool:
 
 
 def _others(parent: Node, field: str, node: Node) -> Iterator[Node]:
-    """What could stand in a node's place."""
+    """Return what could replace a node."""
     for kind, change in CHANGES:
         if isinstance(node, kind):
             yield from change(node)
@@ -145,7 +145,7 @@ def _others(parent: Node, field: str, node: Node) -> Iterator[Node]:
 
 
 def _returns_none(node: Node) -> bool:
-    """Whether it is what a function does anyway at its end."""
+    """Return True for a return at a function's end that returns None."""
     return isinstance(node, ast.Return) and isinstance(node.value, ast.Constant) and node.value.value is None
 
 
@@ -161,12 +161,12 @@ def _is_unordered_call(node: Node) -> bool:
 
 
 def _with(node: Node, **fields: object) -> Node:
-    """A copy of a node, one level deep, with other fields."""
+    """Return a copy of a node, one level deep, with other fields."""
     return type(node)(**(dict(ast.iter_fields(node)) | fields))
 
 
 def _without_each(node: Node, *fields: str) -> Iterator[Node]:
-    """The node with one element less, at the same place in each of these fields."""
+    """Yield the node with one element less, at the same place in each of these fields."""
     for index in range(len(getattr(node, fields[0]))):
         yield _with(node, **{field: _without(getattr(node, field), index) for field in fields})
 
@@ -238,7 +238,7 @@ def _call(node: ast.Call) -> Iterator[Node]:
 
 
 def _rows(node: ast.Dict) -> Iterator[Node]:
-    """A row less, and a row with a value of the row before it."""
+    """Yield the table with a row less, and with a value of the row before."""
     yield from _without_each(node, "keys", "values")
     calls = [value for value in node.values if isinstance(value, ast.Call)]
     for before, row in pairwise(calls):
@@ -247,7 +247,7 @@ def _rows(node: ast.Dict) -> Iterator[Node]:
 
 
 def _as_before(before: ast.Call, row: ast.Call) -> Iterator[Node]:
-    """A row with a value of the row before it, or without it where that has none."""
+    """Return a row with a value of the row before it, or without it if that has none."""
     said = {keyword.arg: keyword for keyword in before.keywords}
     for index, keyword in enumerate(row.keywords):
         other = [said[keyword.arg]] if keyword.arg in said else []
@@ -268,7 +268,7 @@ def _constant(node: ast.Constant) -> Iterator[Node]:
 
 
 def _words(node: ast.Call) -> Iterator[Node]:
-    """A list written as a text of words, with one word less."""
+    """Yield a list written as a text of words, with one word less."""
     match node:
         case ast.Call(func=ast.Name(id="_settings"), args=[ast.Constant(value=text)]):
             words = text.split()

@@ -42,7 +42,7 @@ LIVE = "http://localhost:15672"
 
 
 class Block(NamedTuple):
-    """A block of code: its language, the name of its file if it has one, its text, and where that is in the page."""
+    """A code block: its language, its file's name if it has one, its text, and its place in the page."""
 
     language: str
     name: str | None
@@ -51,7 +51,7 @@ class Block(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What a page has a command or a program show, what it does show, and where the former is in the page."""
+    """The output of a command or a program that a page shows, the actual output, and the place of the former."""
 
     what: str
     told: str
@@ -60,18 +60,18 @@ class Shown(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether one is the other, but for what is left out."""
+        """Return True if both are equal apart from what is left out."""
         return matches(self.told, self.came)
 
 
 def blocks(page: str) -> list[Block]:
-    """The blocks of a page, in order."""
+    """Return the blocks of a page, in order."""
     found = BLOCK.finditer(page)
     return [Block(one["language"], one["name"], one["text"], one.span("text")) for one in found]
 
 
 def matches(told: str, came: str) -> bool:
-    """Whether what is told is what came, with any lines where it has `…`."""
+    """Return True if the shown output is the actual one, with any lines in place of `…`."""
     parts = re.split(rf"^\s*{LEFT_OUT}\n", told, flags=re.M)
     if len(parts) == 1:
         return told == came
@@ -87,7 +87,7 @@ def matches(told: str, came: str) -> bool:
 
 
 def play(page: str, folder: Path) -> Iterator[Shown]:
-    """Plays a page's blocks in a folder that has an export of a cluster, and yields what each shows."""
+    """Play a page's blocks in a folder that has an export of a cluster, and yield each output."""
     for name, real in EXPORT.items():
         shutil.copy(ROOT / "data" / "real" / real, folder / name)
     (folder / "data").symlink_to(ROOT / "data")
@@ -113,7 +113,7 @@ def play(page: str, folder: Path) -> Iterator[Shown]:
 
 
 def _console(block: Block, live: str) -> Iterator[Shown]:
-    """The commands of a block, and what each shows, standard error with it."""
+    """Return the commands of a block, and what each outputs, including standard error."""
     status, at = 0, block.span[0]
     for part in re.split(r"^(?=\$ )", block.text, flags=re.M):
         command, _, told = part.removeprefix("$ ").partition("\n")
@@ -135,7 +135,7 @@ def _console(block: Block, live: str) -> Iterator[Shown]:
 
 
 def written_anew(page: str) -> str:
-    """The page with what is shown as it is, wherever nothing is left out."""
+    """Return the page with the actual outputs, wherever nothing is left out."""
     with tempfile.TemporaryDirectory() as folder:
         for shown in reversed([*play(page, Path(folder))]):
             if not re.search(rf"^\s*{LEFT_OUT}$", shown.told, re.M):

@@ -67,7 +67,7 @@ TIMINGS = (
 
 @cache
 def steps(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[dict]:
-    """One step, as a file writes it; `quorum`: among them those that quorum queues are for."""
+    """Draw one step, as a file writes it; `quorum` includes steps for quorum queues."""
     node, some = st.sampled_from(nodes), st.lists(st.sampled_from(nodes), min_size=1, max_size=2, unique=True)
     queue, consumer = st.sampled_from(QUEUES), st.sampled_from(CONSUMERS)
     count, yes, mode = st.integers(1, 30), st.booleans(), st.sampled_from(["confirm", "plain", "tx"])
@@ -140,13 +140,13 @@ def steps(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[dict]:
 
 @cache
 def quorum_arguments() -> st.SearchStrategy[dict]:
-    """The arguments of a quorum queue, half of them without limits."""
+    """Draw the arguments of a quorum queue, half of them without limits."""
     return st.sampled_from([QUORUM] * len(QUORUM_LIMITED) + [QUORUM | limits for limits in QUORUM_LIMITED])
 
 
 @cache
 def links(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
-    """Links that fail: those between two or more groups of nodes, or a single one."""
+    """Draw links that fail: those between two or more groups of nodes, or a single one."""
     order = st.permutations(nodes)
     at = st.integers(1, len(nodes) - 1)
     groups = st.builds(lambda chosen, at: {"partition": [chosen[:at], chosen[at:]]}, order, at)
@@ -156,7 +156,7 @@ def links(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
 
 @cache
 def policies(nodes: tuple[str, ...], quorum: bool = False) -> st.SearchStrategy[dict]:
-    """A mirroring policy for every queue."""
+    """Draw a mirroring policy for all queues."""
     when = st.sampled_from(["always", "when-synced"])
     return st.builds(
         lambda mode, more: {"name": "p", "pattern": "^q", "definition": mode | more},
@@ -186,7 +186,7 @@ def policies(nodes: tuple[str, ...], quorum: bool = False) -> st.SearchStrategy[
 
 @cache
 def operator_policies(nodes: tuple[str, ...]) -> st.SearchStrategy[dict]:
-    """An operator policy for every queue: what 3.13 takes, and others refuse."""
+    """Draw an operator policy for all queues: 3.13 accepts it, other releases refuse it."""
     left_out = ("ha-promote-on-shutdown", "ha-promote-on-failure")
 
     def taken(entry: dict) -> dict:
@@ -237,13 +237,13 @@ def chapters_of(nodes: tuple[str, ...], least: int, quorum: bool) -> st.SearchSt
 
 @cache
 def groups_of(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Group]]:
-    """A few groups of any steps."""
+    """Draw a few groups of any steps."""
     return st.lists(st.lists(timed(nodes, quorum), min_size=2, max_size=4), min_size=1, max_size=2)
 
 
 @cache
 def timed(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[tuple[float, dict]]:
-    """Any step, and how long after the first of its group it begins."""
+    """Draw any step, and how long after the first of its group it begins."""
     return st.tuples(st.sampled_from(DELAYS_S), steps(nodes, quorum))
 
 
@@ -268,7 +268,7 @@ def returns(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Grou
 
 @cache
 def consumptions(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Group]]:
-    """A consumer subscribes and gets messages, answers for some of them while something else happens, and goes."""
+    """Draw a consumer that subscribes, gets messages, answers some of them while something else happens, and goes."""
     rest = st.fixed_dictionaries({"prefetch": st.sampled_from([0, 3]), "node": st.sampled_from(nodes)})
     answer = st.builds(
         lambda verb, count: (verb, count), st.sampled_from(["ack", "ack", "nack"]), st.sampled_from([1, 4, "all"])
@@ -287,7 +287,7 @@ def consumptions(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list
 
 @cache
 def maintenance(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Group]]:
-    """Something is begun that an operator ends, and something else happens meanwhile."""
+    """Draw something that an operator begins and ends, and something that happens meanwhile."""
     begun = st.one_of(
         st.sampled_from(nodes).map(lambda node: ({"drain": node}, {"revive": node})),
         st.builds(lambda node, resource: {"node": node, "resource": resource},
@@ -304,7 +304,9 @@ def maintenance(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[
 
 @cache
 def races(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Group]]:
-    """Messages are published, and before they are confirmed nodes go, processes crash or policy changes."""
+    """Draw messages that are published, and nodes that go, processes that crash or policies that change before their
+    confirms.
+    """
     node, some = st.sampled_from(nodes), st.lists(st.sampled_from(nodes), min_size=1, max_size=2, unique=True)
     disturbances = st.one_of(
         st.builds(lambda verb, chosen: {verb: chosen}, st.sampled_from(["kill", "stop"]), some),
@@ -321,7 +323,7 @@ def races(nodes: tuple[str, ...], quorum: bool) -> st.SearchStrategy[list[Group]
 
 
 def concrete(given: dict, groups: list[Group]) -> list[dict]:
-    """The program's steps as a file has them."""
+    """Return the program's steps as a file has them."""
     run = Run(read_scenario(given))
     play(run, groups)
     return plain(run.scenario)["steps"]

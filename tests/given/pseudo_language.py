@@ -21,13 +21,13 @@ HIDDEN = re.compile(r"<(style|script).*?</\1>|<[^>]*>|&\w+;", re.DOTALL)
 
 
 def widened(text: str) -> str:
-    """A text in the language."""
+    """Return a text in the language."""
     return "".join(part if PLACE.fullmatch(part) else part.translate(WIDE) for part in PLACE.split(text))
 
 
 @cache
 def _compiled(domain: str) -> bytes:
-    """A catalogue of the language, while there is such a language."""
+    """Return a catalogue of the language, if there is one."""
     made = catalogues.renewed(NAME, domain, catalogues.template(domain))
     for message in made:
         if message.id:
@@ -38,7 +38,7 @@ def _compiled(domain: str) -> bytes:
 
 @contextmanager
 def pseudo_language(folder: Path) -> Iterator[None]:
-    """Tells in it meanwhile; its catalogues are written into a folder."""
+    """Write catalogues of the language into a folder and use it meanwhile."""
     with (
         mock.patch.dict(languages.LANGUAGES, {NAME: languages.Language("Wide", "en")}),
         mock.patch.object(languages, "FOLDER", folder),
@@ -57,13 +57,13 @@ def pseudo_language(folder: Path) -> Iterator[None]:
 
 
 def plain_words(text: str, names: Collection[str]) -> set[str]:
-    """The words of a text that stand in plain letters and in no name."""
+    """Return the words of a text in plain letters that are in no name."""
     for name in sorted((name for name in names if len(name) > 1), key=len, reverse=True):
         text = text.replace(name, " ")
     return set(WORD.findall(text))
 
 
 def visible(html: str) -> str:
-    """What is to be read of HTML, with its titles and labels."""
+    """Return the readable text of HTML, with its titles and labels."""
     told = re.findall(r'(?:title|aria-label|placeholder)="([^"]*)"', html)
     return " ".join([HIDDEN.sub(" ", html), *told])

@@ -41,7 +41,7 @@ DISKS_LOST = {"disk_lost", "node_reset", "node_stands_alone", "shrunk_by_force"}
 
 
 def lost_disks(entries: object) -> bool:
-    """Whether a trace tells of lost disks, or of members that have deleted what they had."""
+    """Return True if a trace reports lost disks, or members that have deleted their data."""
     return any(entry.event in DISKS_LOST or entry.detail.get("reason") == "members_deleted" for entry in entries)
 
 
@@ -49,7 +49,7 @@ def lost_disks(entries: object) -> bool:
 
 
 def check_groups(turn: Turn) -> None:
-    """Everything that needs no look at what was before."""
+    """Check what needs no earlier state."""
     assert len(turn.agenda) < MOST_PLANNED, f"{len(turn.agenda)} events are planned"
     for name, group in turn.groups.items():
         found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
@@ -65,7 +65,7 @@ def check_groups(turn: Turn) -> None:
 
 
 def check_leaders(turn: Turn, name: str, group: Group) -> None:
-    """At most one leader in a term, as far as they still believe it, unless votes are lost with disks."""
+    """Check that a term has at most one leader, as far as they still believe it, unless votes are lost with disks."""
     terms = Counter(leader.term for leader in group.leaders())
     once = not terms or max(terms.values()) == 1
     disks_lost = not once and (lost_disks(turn.before.trace()) or lost_disks(turn.entries))
@@ -90,7 +90,7 @@ def check_undecided(turn: Turn, name: str, group: Group, found: list[Queue]) -> 
 
 
 def check_record(turn: Turn, group: Group, queue: Queue, side: int) -> None:
-    """What a side knows of a queue is what is so."""
+    """Check that a side's record of a queue is true."""
     name, seen = queue.name, None
     here = [node for node, value in enumerate(turn.nodes) if value.side == side and turn.runs_anywhere(node)]
     for leader in group.leaders():
@@ -121,7 +121,7 @@ def check_record(turn: Turn, group: Group, queue: Queue, side: int) -> None:
 
 
 def check_one_machine(turn: Turn) -> None:
-    """Sides know one quorum queue, but for who leads it and which policies apply."""
+    """Check that sides know one quorum queue, apart from its leader and which policies apply."""
     for name in turn.groups:
         found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
         for one, other in combinations(found, 2):
@@ -137,7 +137,7 @@ def will_look(turn: Turn, queue: Queue) -> bool:
 
 
 def closes(turn: Turn, queue: Queue, consumer: str) -> bool:
-    """Whether a consumer's channel is gone, and its quorum queue has not decided yet that it knows."""
+    """Return True if a consumer's channel is gone and its quorum queue has not yet committed that it knows."""
     waiting = turn.groups[queue.name].waiting if queue.name in turn.groups else ()
     return any(isinstance(one.operation, ChannelDown) and one.operation.consumer == consumer for one in waiting)
 
@@ -146,7 +146,7 @@ def closes(turn: Turn, queue: Queue, consumer: str) -> bool:
 
 
 def check_group_changes(before: dict[str, Group], turn: Turn, *, disks_lost: bool) -> None:
-    """Everything that an event may not do to a group. What lost disks have promised is forgotten."""
+    """Check what an event may not do to a group. Promises of lost disks are forgotten."""
     for name, group in turn.groups.items():
         had = before.get(name)
         if had is group:
@@ -187,7 +187,7 @@ def check_match(name: str, log: Log, other: Log) -> None:
 
 
 def check_commands(name: str, log: Log) -> None:
-    """A command stands in a log once, as a whole."""
+    """Check that a command is in a log once and whole."""
     seen = set()
     for run in log.runs:
         if isinstance(run.command, Proposal):
@@ -198,8 +198,9 @@ def check_commands(name: str, log: Log) -> None:
 
 
 def check_committed(name: str, group: Group) -> None:
-    """Whatever two members know as committed is the same, and whoever leads in a later term has it (leader
-    completeness)."""
+    """Check that two members have the same committed entries, and that leaders of later terms have them (leader
+    completeness).
+    """
     for one, other in combinations(group.members.values(), 2):
         index = min(one.commit_index, other.commit_index)
         assert agree(one.log, other.log, index), f"{name}: {one} and {other} have committed otherwise"
@@ -217,14 +218,14 @@ def check_committed(name: str, group: Group) -> None:
 
 
 def agree(log: Log, other: Log, index: int) -> bool:
-    """Whether two logs have the same entry at a place, as far as both still have it."""
+    """Return True if two logs have the same entry at an index, as far as both still have it."""
     if index < max(log.snapshot.index, other.snapshot.index):
         return True
     return log.term_at(index) == other.term_at(index) is not None
 
 
 def check_terms(name: str, had: Group, group: Group) -> None:
-    """A member's term never goes back, and it votes once in each."""
+    """Check that a member's term never decreases and that it votes once in each."""
     for node, member in group.members.items():
         old = had.members.get(node)
         if old is not None:
@@ -234,7 +235,7 @@ def check_terms(name: str, had: Group, group: Group) -> None:
 
 
 def check_majority(name: str, group: Group) -> None:
-    """What has just been committed is on the disks of a majority of those who belong to it."""
+    """Check that a new committed entry is on the disks of a majority of the members."""
     leader = next((one for one in group.leaders() if one.commit_index >= group.applied), None)
     if leader is not None:
         term = leader.log.term_at(group.applied)
@@ -246,13 +247,13 @@ def check_majority(name: str, group: Group) -> None:
 
 
 def has_written(member: Member, index: int, term: int | None) -> bool:
-    """Whether an entry is on a member's disk."""
+    """Return True if an entry is on a member's disk."""
     log = member.log
     return log.written >= index and (log.snapshot.index > index or log.term_at(index) == term)
 
 
 def check_losses(before: object, turn: Turn, *, disks_lost: bool) -> None:
-    """A quorum queue or stream loses nothing that was confirmed."""
+    """Check that a quorum queue or stream loses nothing that was confirmed."""
     for name, account in turn.ledger.items():
         was_one = [side[name].has_group for side in before.sides.values() if name in side]
         if name in turn.groups and was_one and all(was_one) and not disks_lost:
@@ -285,12 +286,12 @@ def is_heard(turn: Turn, group: Group, proposal: Proposal) -> bool:
 
 
 def hands_over(group: Group) -> bool:
-    """Whether a leader takes nothing for a while, since it waits for another to lead."""
+    """Return True if a leader takes nothing for a while, as it waits for another to lead."""
     return any(leader.transferring_to != NOWHERE for leader in group.leaders())
 
 
 def check_elections(trace: object) -> None:
-    """No term of a group has two leaders, as far as no votes are lost with disks."""
+    """Check that no term of a group has two leaders, unless votes are lost with disks."""
     elected: dict[str, set[int]] = {}
     for entry in trace:
         if entry.event in DISKS_LOST:
@@ -305,8 +306,8 @@ def check_elections(trace: object) -> None:
 
 
 def check_served_soon(moment: Moment) -> None:
-    """No queue that is served now had to wait for its leader long after the fault behind it, or after the last node or
-    link was back."""
+    """Check that no served queue waited for its leader long after its fault, or after the last node or link was back.
+    """
     trace = moment.trace()
     over_us = max((entry.t_us for entry in trace if entry.event in BACK), default=0)
     for entry in trace:

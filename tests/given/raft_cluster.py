@@ -41,24 +41,24 @@ Entry = tuple[int, object, int]
 
 
 class ViolationError(AssertionError):
-    """A promise of Raft is broken."""
+    """A violated promise of Raft."""
 
 
 def entries(runs: tuple[Run, ...]) -> Iterator[tuple[int, Entry]]:
-    """Each entry by its index."""
+    """Return each entry by its index."""
     for run in runs:
         for at in range(run.count):
             yield run.first + at, (run.term, run.command, run.offset + at)
 
 
 def promise(kept: bool, name: str, *details: object) -> None:
-    """Raises a violation unless it is kept."""
+    """Raise ViolationError unless a promise is kept."""
     if not kept:
         raise ViolationError(f"{name}: {', '.join(map(str, details))}")
 
 
 class Cluster:
-    """Members `0` to `size - 1` are the group to begin with; others may join."""
+    """A group whose first members are `0` to `size - 1`; others may join."""
 
     def __init__(self, size: int, spare: int = 0):
         group = tuple(range(size))
@@ -78,7 +78,7 @@ class Cluster:
         self.committed_in: tuple[int, ...] = ()
 
     def copy(self) -> Cluster:
-        """Another one in the same state."""
+        """Return another cluster in the same state."""
         other = object.__new__(Cluster)
         other.__dict__ = {
             name: dict(value) if isinstance(value, dict) else value for name, value in self.__dict__.items()
@@ -86,14 +86,14 @@ class Cluster:
         return other
 
     def key(self) -> tuple:
-        """The state, where it does not matter how often a message is under way, nor in which order."""
+        """Return the state without how often, and in which order, messages are under way."""
         parts = (self.members, self.disks, self.writes, self.votes, self.leaders)
         return (*(frozenset(part.items()) for part in parts), frozenset(self.wire), self.committed, self.cuts)
 
     # What an adversary does
 
     def give(self, number: int, event: Input) -> tuple:
-        """Steps a member, unless it is down, and does what it says; its outputs."""
+        """Step a member, unless it is down, process its outputs and return them."""
         before = self.members[number]
         if before is None:
             return ()
@@ -109,12 +109,12 @@ class Cluster:
         return outputs
 
     def drop(self, message: Message) -> None:
-        """Takes a message off the wire."""
+        """Take a message off the wire."""
         at = self.wire.index(message)
         self.wire = self.wire[:at] + self.wire[at + 1 :]
 
     def deliver(self, message: Message) -> None:
-        """Takes it to its target, unless the link is cut."""
+        """Take a message to its target, unless the link is cut."""
         self.drop(message)
         if (message.source, message.target) not in self.cuts:
             if isinstance(message, AppendEntries | InstallSnapshot):
@@ -122,37 +122,37 @@ class Cluster:
             self.give(message.target, message)
 
     def finish_write(self, number: int) -> None:
-        """The disk is done with the member's oldest write."""
+        """Finish the member's oldest write on its disk."""
         (write, log), *others = self.writes[number]
         self.writes[number] = tuple(others)
         self.disks[number] = replace(self.disks[number], log=replace(log, written=log.last_index))
         self.give(number, Written(write.generation, write.index))
 
     def kill(self, number: int) -> None:
-        """The member is gone, and all that was not on its disk."""
+        """Kill the member and lose what was not on its disk."""
         self.members[number], self.writes[number] = None, ()
 
     def start(self, number: int) -> None:
-        """It comes back."""
+        """Start the member again."""
         if self.members[number] is None:
             member = self.members[number] = restart(self.disks[number])
             self.machines[number] = member.log.snapshot.state or ()
             self.timers |= {number}
 
     def stand(self, number: int) -> None:
-        """It is due to ask for votes, and is told at once whether it would get them."""
+        """Fire a member's election timeout and deliver its pre-votes and their results at once."""
         self.give(number, ElectionTimeout())
         for kind in (PreVote, PreVoteResult):
             for message in [message for message in self.wire if type(message) is kind]:
                 self.deliver(message)
 
     def release(self, number: int) -> None:
-        """Its state machine needs nothing of what it was given."""
+        """Let its state machine release what it was given."""
         state = self.machines[number]
         self.give(number, ReleaseCursor(len(state), state))
 
     def settle(self, most: int = 10_000) -> None:
-        """Messages arrive and writes end, in order, until there is nothing left or it was enough."""
+        """Deliver messages and finish writes in order until none is left, or up to a limit."""
         for _ in range(most):
             if self.wire:
                 self.deliver(self.wire[0])
@@ -162,7 +162,7 @@ class Cluster:
                 return
 
     def leader(self) -> Member | None:
-        """Who leads in the latest term."""
+        """Return the leader of the latest term."""
         leading = [member for member in self.members.values() if member and member.role == LEADER]
         return max(leading, key=lambda member: member.term, default=None)
 
@@ -190,7 +190,7 @@ class Cluster:
         raise ViolationError("liveness: no leader that all follow")
 
     def dead(self) -> list[int]:
-        """Who does not run."""
+        """Return the members that do not run."""
         return [number for number, member in self.members.items() if member is None]
 
     def _suspects(self, number: int) -> bool:
@@ -238,7 +238,7 @@ class Cluster:
     # What must be so
 
     def _check_vote(self, message: Message) -> None:
-        """One vote in a term, for oneself or for another."""
+        """Check that a member votes once in a term, for itself or for another."""
         match message:
             case RequestVote():
                 vote = message.source
@@ -266,14 +266,14 @@ class Cluster:
                     self._check_leader(other)
 
     def _check_majority(self, leader: Member) -> None:
-        """What is committed is on the disks of a majority."""
+        """Check that committed entries are on the disks of a majority."""
         last, term = leader.commit_index, leader.log.term_at(leader.commit_index)
         having = [one for one in leader.members if self.disks[one].log.agrees(last, term)]
         promise(len(having) >= majority(len(leader.members)), "on a majority's disks", leader.id, last, having)
         promise(term == leader.term, "commits in its own term", leader.id, last, term)
 
     def _check_leader(self, leader: Member) -> None:
-        """One leader in a term, who has all that was committed before."""
+        """Check that a term has one leader, who has all that was committed before."""
         known = self.leaders.setdefault(leader.term, leader.id)
         promise(known == leader.id, "election safety", leader.term, known, leader.id)
         for index, (entry, term) in enumerate(zip(self.committed, self.committed_in, strict=True), start=1):

@@ -26,18 +26,18 @@ SIZES = {3: 2, 5: 1, 7: 0}
 
 
 def some(cluster: Cluster, which: int) -> int:
-    """A member."""
+    """Draw a member."""
     return which % len(cluster.members)
 
 
 def in_charge(cluster: Cluster, which: int) -> int:
-    """Mostly whoever leads, and some member otherwise."""
+    """Return the leader mostly, and some member otherwise."""
     leader = cluster.leader()
     return leader.id if leader and which % 4 else some(cluster, which)
 
 
 def deliver(cluster: Cluster, which: int, _: int) -> None:
-    """One message, the oldest as often as any other."""
+    """Deliver one message, the oldest as often as any other."""
     if cluster.wire:
         cluster.deliver(cluster.wire[which % len(cluster.wire) if which % 2 else 0])
 
@@ -53,14 +53,15 @@ def double(cluster: Cluster, which: int, _: int) -> None:
 
 
 def write(cluster: Cluster, which: int, _: int) -> None:
-    """One write of one disk."""
+    """Finish one write of one disk."""
     if busy := [number for number, writes in cluster.writes.items() if writes]:
         cluster.finish_write(busy[which % len(busy)])
 
 
 def cut(cluster: Cluster, which: int, shape: int) -> None:
-    """Some nodes from the others, in both directions or in one only; or each sees but its neighbours in a ring, or one
-    alone sees both sides."""
+    """Cut some nodes from the others, in one or both directions, into a ring of neighbours, or so that one node sees
+    both sides.
+    """
     nodes = range(len(cluster.members))
     apart = {(a, b) for a in nodes for b in nodes if (which >> a & 1) != (which >> b & 1)}
     shapes = (
@@ -81,20 +82,20 @@ def settle(cluster: Cluster, which: int, _: int) -> None:
 
 
 def elect(cluster: Cluster, which: int, _: int) -> None:
-    """One asks to be elected, and perhaps has time enough."""
+    """Fire a member's election timeout and let a drawn number of events follow."""
     cluster.start(some(cluster, which))
     cluster.give(some(cluster, which), ElectionTimeout())
     cluster.settle(which % 60)
 
 
 def duel(cluster: Cluster, which: int, other: int) -> None:
-    """Two are candidates before anybody else has heard that."""
+    """Let two members become candidates before the others have heard of either."""
     cluster.stand(some(cluster, which))
     cluster.stand(some(cluster, other))
 
 
 def command(cluster: Cluster, which: int, count: int) -> None:
-    """A batch of which no other is like it."""
+    """Send a batch that differs from all others."""
     cluster.give(in_charge(cluster, which), Command(len(cluster.known), count + 1))
 
 
@@ -112,18 +113,18 @@ def start(cluster: Cluster, which: int, _: int) -> None:
 
 
 def again(cluster: Cluster, which: int, _: int) -> None:
-    """Down and up before anybody notices."""
+    """Kill and start a member before any other notices."""
     cluster.kill(some(cluster, which))
     cluster.start(some(cluster, which))
 
 
 def to_some(event: object) -> Verb:
-    """Gives a member the event."""
+    """Give a member the event."""
     return lambda cluster, which, _: cluster.give(some(cluster, which), event)
 
 
 def to_leader(event: Callable[[int], object]) -> Verb:
-    """Gives the leader, mostly, an event about some member."""
+    """Give mostly the leader an event about some member."""
     return lambda cluster, which, more: cluster.give(in_charge(cluster, which), event(some(cluster, more)))
 
 
@@ -157,14 +158,14 @@ PROGRAMS = st.tuples(st.sampled_from(list(SIZES)), st.lists(STEPS, min_size=100,
 
 
 def drawn(seed: int) -> Program:
-    """A program like those of `PROGRAMS`, a hundred times as fast and not to be made shorter."""
+    """Draw a program like those of `PROGRAMS`, a hundred times as fast and without shrinking."""
     draw = random.Random(seed)
     steps = [(draw.choice(NAMES), draw.randrange(10_000), draw.randrange(10)) for _ in range(draw.randint(100, 200))]
     return draw.choice(list(SIZES)), steps
 
 
 def play(program: Program) -> Cluster:
-    """The group after the program; what must be so is looked at after every event."""
+    """Return the group after the program, with a check after each event."""
     size, steps = program
     cluster = Cluster(size, SIZES[size])
     for name, which, more in steps:

@@ -1,4 +1,4 @@
-"""Random designs and environments that the kernel plays, by counted draws: case n is the same on any machine.
+"""Random designs and environments that the kernel plays. Draws are counted, so case n is the same on any machine.
 
 Failures come every few minutes and backlogs are deep, so that in an hour much goes wrong and a good share of the trials
 loses messages. Each case tells its choices as (key, value), which is what coverage is counted by.
@@ -35,7 +35,7 @@ PLACES = 1 << 40
 
 
 class Case(Struct, frozen=True):
-    """A design in an environment, its number as trial, and what was chosen."""
+    """A design in an environment, its trial number, and the chosen values."""
 
     number: int
     design: Design
@@ -44,14 +44,14 @@ class Case(Struct, frozen=True):
 
 
 class Chooser:
-    """Draws one thing after another, and remembers them."""
+    """Draw values one after another and record them."""
 
     def __init__(self, number: int):
         self._number, self._n = number, 0
         self.chosen: dict[str, str] = {}
 
     def __call__(self, key: str, values: Sequence[object]) -> object:
-        """One of `values`, each as likely as any other."""
+        """Return one of `values`, all equally likely."""
         value = values[randomness.below(len(values), SEED, PURPOSE, self._number, self._n)]
         self._n += 1
         self.chosen[key] = str(value)
@@ -59,7 +59,7 @@ class Chooser:
 
 
 def case(number: int, *, losses: bool = True) -> Case:
-    """The case of a number, with or without losses of power and of disks."""
+    """Return the case with this number, with or without losses of power and disks."""
     choose = Chooser(number)
     design = a_design(choose)
     environment = an_environment(choose)
@@ -70,7 +70,7 @@ def case(number: int, *, losses: bool = True) -> Case:
 
 
 def any_case(number: int, *, quorum: bool) -> Case:
-    """The case of a number with all that may happen, which only the engine plays."""
+    """Return the case with this number with all faults, which only the engine plays."""
     choose = Chooser(number)
     design = a_quorum_design(choose) if quorum else a_design(choose)
     environment = with_partitions(choose, with_losses(choose, an_environment(choose)))
@@ -79,7 +79,7 @@ def any_case(number: int, *, quorum: bool) -> Case:
 
 
 def cut_case(number: int) -> Case:
-    """The case of a number, with links that drop everything now and then."""
+    """Return the case with this number, with links that fail now and then."""
     choose = Chooser(number)
     design = a_design(choose)
     environment = with_partitions(choose, with_losses(choose, an_environment(choose)), CUTS)
@@ -88,7 +88,7 @@ def cut_case(number: int) -> Case:
 
 
 def quorum_case(number: int, *, awaits: bool = True) -> Case:
-    """The case of a number, with a quorum queue, whose upgrades may wait for its members or never do."""
+    """Return the case with this number, with a quorum queue whose upgrades may wait for members."""
     choose = Chooser(number)
     design = a_quorum_design(choose, awaits=awaits)
     environment = an_environment(choose)
@@ -96,7 +96,7 @@ def quorum_case(number: int, *, awaits: bool = True) -> Case:
 
 
 def today_case(number: int) -> Case:
-    """The case of a number, with a quorum queue of today, which may give up messages that come back too often."""
+    """Return the case with this number, with a quorum queue of 4.x with or without a delivery limit."""
     choose = Chooser(number)
     design, environment = a_quorum_design(choose), an_environment(choose)
     limit, version = choose("delivery-limit", (None, 0, 1, 3)), choose("version", ("4.0", "4.3", "4.3"))
@@ -106,7 +106,7 @@ def today_case(number: int) -> Case:
 
 
 def power_case(number: int) -> Case:
-    """The case of a number, with a quorum queue of any release whose nodes lose power."""
+    """Return the case with this number, with a quorum queue of any release and power losses."""
     given = today_case(number)
     choose = Chooser(PLACES + number)
     version = choose("version", ("3.8", "3.10", "3.13", "4.0", "4.3"))
@@ -117,7 +117,7 @@ def power_case(number: int) -> Case:
 
 
 def a_quorum_design(choose: Chooser, *, awaits: bool = True) -> Design:
-    """A quorum queue."""
+    """Draw the design of a quorum queue."""
     nodes = choose("nodes", (1, 2, 3, 3, 3, 4, 5, 5))
     return Design(
         queue_type="quorum",
@@ -138,7 +138,7 @@ def a_quorum_design(choose: Chooser, *, awaits: bool = True) -> Design:
 
 
 def a_design(choose: Chooser) -> Design:
-    """A classic queue, mirrored or not."""
+    """Draw the design of a classic queue, mirrored or not."""
     nodes = choose("nodes", (1, 2, 2, 3, 3, 4, 5))
     policy, replicas = a_policy(choose, nodes)
     version = choose("version", ("3.8", "3.10", "3.13"))
@@ -163,7 +163,7 @@ def a_design(choose: Chooser) -> Design:
 
 
 def a_policy(choose: Chooser, nodes: int) -> tuple[dict[str, object], int | None]:
-    """A policy, and what `replicas` says beside it."""
+    """Draw a policy and `replicas`."""
     mode = choose("ha-mode", ("none", "all", "exactly", "exactly", "replicas", "nodes"))
     if mode == "none":
         return {}, None
@@ -190,7 +190,7 @@ def a_policy(choose: Chooser, nodes: int) -> tuple[dict[str, object], int | None
 
 
 def a_handling(choose: Chooser, nodes: int) -> str | PauseIfAllDown:
-    """cluster_partition_handling"""
+    """Draw cluster_partition_handling."""
     handling = choose("cluster_partition_handling", ("ignore", "autoheal", "pause_minority", "pause_if_all_down"))
     if handling == "pause_if_all_down":
         return PauseIfAllDown(pause_if_all_down=NODES[: min(nodes, 2)], recover="autoheal")
@@ -198,7 +198,7 @@ def a_handling(choose: Chooser, nodes: int) -> str | PauseIfAllDown:
 
 
 def an_environment(choose: Chooser) -> Environment:
-    """Failures every few minutes under steady load."""
+    """Draw an environment with failures every few minutes and steady load."""
     hosts, racks = choose("host_failures", (None, None, 2)), choose("rack_failures", (None, 2, 1))
     publish = choose("publish_per_s", (20.0, 100.0, 33.3, 0.7, "by the hour"))
     if publish == "by the hour":
@@ -231,7 +231,7 @@ def an_environment(choose: Chooser) -> Environment:
 
 
 def failing(choose: Chooser, what: str, every_s: Sequence[float]) -> dict[str, object]:
-    """How something fails."""
+    """Draw failures of one kind."""
     return {
         "every": a_distribution(choose, f"{what} every", choose(f"{what} every_s", every_s)),
         "repair": a_distribution(choose, f"{what} repair", choose(f"{what} repair_s", (3.0, 60.0, 200.0))),
@@ -240,7 +240,7 @@ def failing(choose: Chooser, what: str, every_s: Sequence[float]) -> dict[str, o
 
 
 def with_losses(choose: Chooser, environment: Environment) -> Environment:
-    """Some of what fails loses power, or its disk."""
+    """Add losses of power and disks to the failures."""
     power, disk = choose("power_off", (0.0, 0.5, 1.0)), choose("disk_loss", (0.0, 0.0, 0.3))
     given = {name: getattr(environment, name) for name in ("node_failures", "host_failures", "rack_failures")}
     return replace(environment, **{
@@ -252,7 +252,7 @@ def with_losses(choose: Chooser, environment: Environment) -> Environment:
 
 
 def with_power_off(environment: Environment, share: float) -> Environment:
-    """Some of what fails loses power."""
+    """Add losses of power to the failures."""
     given = {name: getattr(environment, name) for name in ("node_failures", "host_failures", "rack_failures")}
     return replace(environment, **{
         name: replace(one, power_off_share=share * (1 - one.controlled_share))
@@ -263,7 +263,7 @@ def with_power_off(environment: Environment, share: float) -> Environment:
 def with_partitions(
     choose: Chooser, environment: Environment, cuts: Sequence[str | None] = (None, *CUTS)
 ) -> Environment:
-    """Links fail now and then, for shorter and for longer than net_ticktime."""
+    """Add link failures shorter and longer than net_ticktime."""
     racks = ("one_rack",) if environment.rack_failures else ()
     cut = choose("partitions", (*cuts, *racks))
     lasts = Distribution(mean_s=choose("partitions last_s", (30.0, 150.0)))
@@ -271,25 +271,25 @@ def with_partitions(
 
 
 def a_distribution(choose: Chooser, what: str, mean_s: float) -> Distribution:
-    """A length of time with a mean."""
+    """Draw a distribution with this mean."""
     kind = choose(what, ("exponential", "weibull", "lognormal", "constant"))
     return Distribution(mean_s=mean_s, distribution=kind, shape=1.3 if kind in ("weibull", "lognormal") else None)
 
 
 def an_outage(choose: Chooser) -> ConsumerOutages | None:
-    """Consumers that are away now and then."""
+    """Draw outages of consumers."""
     if not choose("consumer_outages", (True, True, False)):
         return None
     return ConsumerOutages(every=Distribution(mean_s=400), lasts=Distribution(mean_s=150, distribution="constant"))
 
 
 def a_burst(choose: Chooser) -> Bursts | None:
-    """Times in which much more is published."""
+    """Draw bursts of publishing."""
     times = choose("bursts", (None, 4.0))
     return times and Bursts(every=Distribution(mean_s=300), lasts=Distribution(mean_s=60), publish_times=times)
 
 
 def a_calendar(choose: Chooser, what: str, at_hour: float) -> Calendar | None:
-    """Planned work, several times in a trial."""
+    """Draw planned work, several times in a trial."""
     down_s = choose(what, (None, 2.0, 40.0))
     return None if down_s is None else Calendar(every_days=0.005, at_hour=at_hour, down_s=down_s)

@@ -13,5 +13,5 @@ OF_A_MACHINE = re.compile(r"/(?:tmp|root|home|usr|etc|var)/|\b\d+\.\d+\.\d+\.\d+
 
 
 def scenario_of(file: Path) -> Scenario:
-    """The scenario of a recording, or of a log."""
+    """Return the scenario of a recording or log."""
     return load(DATA / "scenarios" / f"{file.stem}.yaml")

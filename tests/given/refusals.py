@@ -1,4 +1,4 @@
-"""The refusal of a scenario file."""
+"""Refusals of scenario files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HEAD = "scenario: t\ncluster: {nodes: [a, b, c]}\n"
 
 
 def refused(source, file: str | None = None) -> ScenarioRefused:
-    """The refusal of a file, which must be a message of one to four lines."""
+    """Return the refusal of a file. Require one to four lines."""
     with pytest.raises(ScenarioRefused) as caught:
         load(source, file)
     assert 1 <= len(str(caught.value).splitlines()) <= 4

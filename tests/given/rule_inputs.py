@@ -1,4 +1,4 @@
-"""Every input of the rules for a small cluster: the domain is finite, so tests try all of it."""
+"""Every input of the rules for a small cluster. The domain is finite, so tests try all of it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Record(NamedTuple):
 
 
 def subsets(nodes: Nodes) -> Iterator[Nodes]:
-    """All of them, each in order."""
+    """Return all subsets, each in order."""
     return chain.from_iterable(combinations(nodes, size) for size in range(len(nodes) + 1))
 
 
 def arrangements(nodes: Nodes) -> Iterator[Nodes]:
-    """All subsets in all orders."""
+    """Return all subsets in all orders."""
     return chain.from_iterable(permutations(nodes, size) for size in range(len(nodes) + 1))
 
 
 def subsets_both_ways(nodes: Nodes) -> Iterator[Nodes]:
-    """All subsets in order and in reverse."""
+    """Return all subsets in order and in reverse."""
     return (order for subset in subsets(nodes) for order in sorted({subset, subset[::-1]}))
 
 
@@ -43,5 +43,5 @@ def records(size: int) -> Iterator[Record]:
 
 
 def with_available(size: int) -> Iterator[tuple[Record, Nodes]]:
-    """Every record with every set of nodes that may run."""
+    """Return every record with every set of nodes that may run."""
     return product(records(size), tuple(subsets(tuple(range(size)))))

@@ -32,7 +32,7 @@ plain_values = st.recursive(
 
 
 def of_type(hint: Any) -> st.SearchStrategy[Any]:
-    """Values of a field's type, within its bounds."""
+    """Return a strategy for values of a field's type within its bounds."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         return _annotated(inner[0], inner[1])
@@ -64,7 +64,7 @@ def _annotated(base: Any, meta: Meta) -> st.SearchStrategy[Any]:
 
 
 def of_struct(struct: type, **given: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Structs with the given strategies for some fields and their types for the rest, which may keep their defaults."""
+    """Return a strategy for structs, with the given strategies for some fields and types for the rest."""
     drawn = {f.name: given[f.name] if f.name in given else of_type(f.type) for f in fields(struct)}
     optional = {f.name for f in fields(struct) if not f.required} - set(given)
     return st.fixed_dictionaries(

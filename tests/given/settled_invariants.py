@@ -1,4 +1,6 @@
-"""What must be so of a cluster that has settled, and of its trace.
+"""Invariants of a settled cluster and of its trace.
+
+`check_settled` and `check_trace` hold between steps, and raise AssertionError.
 
 `check_settled` and `check_trace` hold between steps. Each raises AssertionError.
 """
@@ -39,8 +41,10 @@ BEGINNINGS = {
 
 
 def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> None:
-    """Nothing is left half done. Queues that were `found` at the start may have other replicas than their policy asks
-    for, until it is looked at again."""
+    """Check that nothing is left half done.
+
+    Queues `found` at the start may differ from their policy until it is evaluated.
+    """
     turn = Turn(settings, moment, 0)
     if not turn.settled() and flows.has_flows(turn) and advance.only_messages(turn):
         return  # Steady clients leave no pause in which no message is under way.
@@ -101,7 +105,7 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
 
 
 def check_alarms(turn: Turn) -> None:
-    """What alarms block, and nothing else."""
+    """Check that alarms block what they must and nothing else."""
     for node, resource in turn.alarms:
         unnoticed = turn.runs_anywhere(node) or turn.nodes[node].silent
         assert unnoticed, f"the {resource} alarm of node {node} has outlived it"
@@ -115,7 +119,7 @@ def check_alarms(turn: Turn) -> None:
 
 
 def check_served(turn: Turn, queue: Queue) -> None:
-    """No message waits that a consumer could have."""
+    """Check that no message waits that a consumer could receive."""
     waiting = ready(queue) if queue.up else EMPTY
     idle = [name for name in queue.consumers if turn.consumers[name].capacity != 0]
     if is_single_active(queue):
@@ -126,7 +130,7 @@ def check_served(turn: Turn, queue: Queue) -> None:
 
 
 def check_policy(turn: Turn, queue: Queue) -> None:
-    """The replicas are those that policy asks for."""
+    """Check that the replicas are those of the policy."""
     name, asked = queue.name, None if queue.owner else queue.mirroring
     assert queue.mirrored == (asked is not None), f"{name}: mirrored is {queue.mirrored}, its policy says {asked}"
     running = turn.running()
@@ -146,7 +150,7 @@ def check_policy(turn: Turn, queue: Queue) -> None:
 
 
 def check_trace(moment: Moment) -> None:
-    """The trace is in order, uses the closed lists, and tells of each loss how it came about."""
+    """Check that the trace is in order, uses the closed lists, and has a cause for each loss."""
     trace = moment.trace()
     assert [entry.number for entry in trace] == list(range(len(trace)))
     check_elections(trace)

@@ -31,7 +31,7 @@ READ = [2, 2, 0, 31, 40]
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[tuple[str, list[int]]]:
-    """The address of a standalone master with two workers, and the workers' process groups."""
+    """Start a standalone master with two workers. Yield its address and the workers' process groups."""
     port = free_port()
     master = f"spark://127.0.0.1:{port}"
     common = ["--host", "127.0.0.1", "--webui-port", "0"]
@@ -66,7 +66,7 @@ def cluster_of_two_machines(folder: Path, unavailable: Callable[[str], NoReturn]
 
 @contextmanager
 def connect_server(folder: Path, token: str) -> Iterator[str]:
-    """The address of a Connect server with two workers of its own, for clients that know the token."""
+    """Start a Connect server with two workers for clients with the token, and yield its address."""
     port, log = free_port(), folder / "0.log"
     settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": port,

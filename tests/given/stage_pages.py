@@ -55,8 +55,7 @@ FRAME_MS, WIDTH, FRAMES_MOST = 90, 960, 140
 def stage_page(
     size: tuple[int, int] = (1280, 700), *, dark: bool = False, calm: bool = False, start: Path = START
 ) -> Iterator:
-    """A page of a new browser with the stage of a new lab, which is its `lab`; time goes on with
-    `page.run_for`."""
+    """Open a page of a new browser with the stage of a new lab (`page.lab`). `page.run_for` advances its clock."""
     with chromium() as browser:
         page = page_for_stages(browser, size, calm=calm)
         begin(page, Lab(Controller(start)), dark=dark)
@@ -83,7 +82,7 @@ def page_for_stages(browser, size: tuple[int, int], *, calm: bool = False, runs:
 
 
 def begin(page, lab: Lab, *, dark: bool = False) -> None:
-    """Puts the stage of a lab on a page; the lab is the page's `lab` from now on."""
+    """Show the stage of a lab on a page and set `page.lab`."""
     page.lab = lab
     page.set_content(DOCUMENT.format(css=STYLE + lab.stage._css, light="false" if dark else "true"))
     front = lab.stage._esm.replace("export default { render };", "window.render = render;")
@@ -93,49 +92,49 @@ def begin(page, lab: Lab, *, dark: bool = False) -> None:
 
 
 def told(stage: Stage) -> dict:
-    """What the page of a stage is told."""
+    """Return what the page of a stage receives."""
     return {name: getattr(stage, name) for name in TOLD}
 
 
 def show(page) -> None:
-    """Shows on the page what Python has done by itself."""
+    """Show on the page what Python has changed."""
     page.evaluate("state => window.seen(state)", {"view": page.lab.stage.view})
     page.run_for(50)
 
 
 def menu(page, thing: str) -> None:
-    """Opens the menu of a node or a queue, by the beginning of its name."""
+    """Open the menu of a node or queue by the beginning of its name."""
     page.locator(f"button[aria-label^='{thing}']").first.click()
     page.run_for(50)
 
 
 def choose(page, entry: str) -> None:
-    """Chooses an entry of the menu that is open, and returns once Python has answered."""
+    """Choose an entry of the open menu and wait for Python's reply."""
     page.get_by_role("menuitem", name=entry).first.click()
     answered(page)
     page.run_for(20)
 
 
 def answered(page) -> None:
-    """Waits until Python has answered all that was asked."""
+    """Wait until Python has replied to all requests."""
     page.locator(".hs-stage:not([aria-busy])").wait_for()
 
 
 def pick(page, thing: str, entry: str) -> None:
-    """Opens a menu and chooses an entry of it."""
+    """Open a menu and choose an entry."""
     menu(page, thing)
     choose(page, entry)
 
 
 def frames(page, seconds: float) -> Iterator[bytes]:
-    """Pictures of the page while so much time goes on."""
+    """Take pictures of the page while time passes."""
     for _ in range(round(seconds * 1000 / FRAME_MS)):
         page.run_for(FRAME_MS)
         yield page.screenshot()
 
 
 def film(file: Path) -> None:
-    """What the README shows: messages are published, a node is killed, and what that cost is watched."""
+    """Take the README's film: publish, kill a node, and show the loss."""
     from PIL import Image
 
     with stage_page((1180, 680)) as page:
@@ -160,7 +159,7 @@ def film(file: Path) -> None:
 
 
 def picture(file: Path) -> None:
-    """The page after a loss, with what would have kept it."""
+    """Take a picture of the page after a loss with the changes that prevent it."""
     with stage_page((1280, 720), calm=True) as page:
         page.get_by_role("button", name="skip the tour").click()
         pick(page, "node a", "kill")

@@ -1,4 +1,4 @@
-"""The states of the stage that are pictured: a name, and what a person, or the story that was opened, has done."""
+"""States of the stage for pictures: a name, and the actions that lead to it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ steps:
 
 
 def fresh(page) -> None:
-    """The lab as it opens, without its tour."""
+    """Open the lab without its tour."""
     begin(page, Lab(Controller()))
     page.get_by_role("button", name="skip the tour").click()
 
@@ -45,13 +45,13 @@ def skip_tour(page) -> None:
 
 
 def opened(page, run: Run) -> None:
-    """The lab at the end of a run."""
+    """Open the lab at the end of a run."""
     begin(page, lab_of(run))
     skip_tour(page)
 
 
 def scenario(page, name: str, played: int | None = None) -> None:
-    """The lab with a scenario of data/scenarios, after so many of its steps."""
+    """Open the lab with a scenario of data/scenarios after some of its steps."""
     controller = Controller()
     controller.open_scenario(SCENARIOS / f"{name}.yaml")
     while played is not None and controller.story_place[0] > played:
@@ -62,7 +62,7 @@ def scenario(page, name: str, played: int | None = None) -> None:
 
 
 def act(page, *steps: dict) -> None:
-    """More steps, as a scenario has them."""
+    """Play more steps, written as in a scenario."""
     for step in steps:
         ((verb, argument),) = step.items()
         page.lab.controller.act(verb, argument)
@@ -71,25 +71,25 @@ def act(page, *steps: dict) -> None:
 
 
 def chosen(page, queue: str) -> None:
-    """A queue is chosen, so that its logs are shown."""
+    """Choose a queue to show its log."""
     page.lab.controller.choose(queue)
     page.lab.redraw()
     show(page)
 
 
 def guided(page) -> None:
-    """The lab as it opens: at rest, with one invitation."""
+    """Open the lab with its tour."""
     begin(page, Lab(Controller()))
 
 
 def menu_open(page) -> None:
-    """What can be done to a node."""
+    """Open the menu of a node."""
     fresh(page)
     menu(page, "node a")
 
 
 def loss(page) -> None:
-    """The master was killed, and what would have kept its messages has been found."""
+    """Kill the master and find the changes that prevent the loss."""
     fresh(page)
     pick(page, "node a", "kill")
     page.lab.stage.receive({"do": "ask"})
@@ -97,39 +97,39 @@ def loss(page) -> None:
 
 
 def stopped(page) -> None:
-    """The master was stopped in a controlled way, and no mirror may take over."""
+    """Stop the master so that no mirror may be promoted."""
     fresh(page)
     pick(page, "node a", "stop")
 
 
 def undone(page) -> None:
-    """A loss was taken back."""
+    """Undo a loss."""
     loss(page)
     page.get_by_role("button", name="undo").click()
     page.run_for(50)
 
 
 def promoted(page) -> None:
-    """A synchronised mirror took over, and nothing is lost."""
+    """Promote a synchronised mirror without loss."""
     fresh(page)
     act(page, {"sync_queue": "ha.orders"})
     pick(page, "node a", "kill")
 
 
 def links_down(page) -> None:
-    """Links are down, and nobody has noticed."""
+    """Cut links, not detected yet."""
     fresh(page)
     pick(page, "node a", "cut off")
 
 
 def unsynchronised(page) -> None:
-    """A node is back, and its mirror lacks all that was published before."""
+    """Restart a node whose mirror lacks all earlier messages."""
     fresh(page)
     act(page, {"sync_queue": "ha.orders"}, {"stop": "b"}, {"start": "b"})
 
 
 def syncing(page) -> None:
-    """A queue is being synchronised, and serves nobody meanwhile."""
+    """Synchronise a queue, which blocks it."""
     scenario(page, "incident-restart-during-synchronisation")
     controller = page.lab.controller
     for position in range(controller.moments):
@@ -141,25 +141,25 @@ def syncing(page) -> None:
 
 
 def logs(page) -> None:
-    """The log of a leader that is cut off has entries that the others have not."""
+    """Show the log of an isolated leader with uncommitted entries."""
     opened(page, Run.of(read_scenario(yaml.safe_load(CUT_OFF))))
     chosen(page, "orders")
 
 
 def alone(page) -> None:
-    """A leader without a majority."""
+    """Show a leader without a majority."""
     scenario(page, "quorum-minority-waits-3-10", 4)
     chosen(page, "orders")
 
 
 def many(page, queues: int) -> None:
-    """Eight nodes and many queues, one of the nodes killed."""
+    """Show eight nodes and many queues, with one node killed."""
     opened(page, Run.of(read_scenario(large(8, queues))))
     act(page, {"kill": "rabbit@node8"})
 
 
 def refused(page) -> None:
-    """A menu says what RabbitMQ would refuse: the coordinator of streams has no majority."""
+    """Open a menu with an entry that RabbitMQ would refuse: the stream coordinator has no majority."""
     steps = [{"declare": {"queue": "s", "node": "a", "arguments": {"x-queue-type": "stream"}}}, {"kill": ["b", "c"]}]
     story = {"scenario": "A stream without a coordinator", "cluster": {"nodes": ["a", "b", "c"], "version": "4.0"}}
     opened(page, Run.of(read_scenario(story | {"steps": steps})))
@@ -168,14 +168,14 @@ def refused(page) -> None:
 
 
 def searched(page) -> None:
-    """Another cluster is searched for."""
+    """Search for another scenario."""
     fresh(page)
     page.get_by_role("combobox", name="scenario").fill("majority quorum")
     page.keyboard.press("ArrowDown")
 
 
 def forecasts(page) -> None:
-    """What a stop and a kill of each node would do."""
+    """Show the effects of a stop and a kill of each node."""
     fresh(page)
     page.lab.controller.forecasting = True
     page.lab.redraw()
@@ -183,13 +183,13 @@ def forecasts(page) -> None:
 
 
 def dark_power(page) -> None:
-    """A host has lost its power, and no other node knows."""
+    """Cut the power of a host, not detected yet."""
     fresh(page)
     pick(page, "node a", "power off")
 
 
 def on_the_way(page) -> None:
-    """The story stands still in the middle of a movement."""
+    """Stop the animation in the middle of a movement."""
     fresh(page)
     pick(page, "node a", "kill")
     page.get_by_role("button", name="step back").click()

@@ -1,4 +1,4 @@
-"""The key of the state that a run has led to."""
+"""The search key of a run's state."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from hawb.scenario.run import Run
 
 
 def key_of(run: Run) -> tuple:
-    """Of the moment to which its last step has led."""
+    """Return the search key of the moment after the last step."""
     return key(run.moment().state, run.settings)

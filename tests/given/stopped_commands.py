@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Ended(NamedTuple):
-    """How a command ended: its status, what it said, and the processes and temporary files that it left behind."""
+    """The end of a command: status, output, and processes and temporary files left behind."""
 
     status: int
     out: str

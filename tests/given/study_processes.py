@@ -1,4 +1,4 @@
-"""Studies of made-up trials in a process of its own, which a test may kill."""
+"""Studies of synthetic trials in a separate process, which a test may kill."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ KILLS_ITSELF = "progress.done > 1200 and os.kill(os.getpid(), signal.SIGKILL)"
 
 
 def a_study(folder: Path, tell: str = "pass", gate: Path | None = None) -> str:
-    """The part of such a program that plays a study: `tell` is done with each progress."""
+    """Return the part of a program that plays a study and runs `tell` with each progress."""
     return A_STUDY.format(folder=str(folder), tell=tell, gate=gate and str(gate), trials=TRIALS_ASKED)
 
 
 def program(*studies: str, master: str = "local[2]", more: str = "", **config: str) -> str:
-    """The program of such a process, which plays one study after the other: `more` is done when all are complete."""
+    """Return a program that plays studies in sequence and then `more`."""
     return IN_A_PROCESS.format(
         path=PYTHONPATH, studies="".join(studies), master=master, config=config, more=more,
     )  # fmt: skip

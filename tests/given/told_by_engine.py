@@ -1,4 +1,4 @@
-"""What nodes would have logged of a story that the engine has played: events of logs from those of an outcome."""
+"""Log events that nodes would have written of a story that the engine played."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ BOOT_S = 0.2
 
 
 def reading(scenario: Scenario, told: dict[str, Any]) -> Reading:
-    """The logs of a story, as they would be read."""
+    """Return the logs of a story as a reading."""
     events = [*_before(scenario), *_Logs(told).events(), *_connections(scenario, told)]
     return Reading(sorted(events, key=lambda one: one.at_us), {}, [], 0)
 
 
 def exports(scenario: Scenario) -> Exports:
-    """What would have been exported before the first step that does more than to set up."""
+    """Return the exports made before the first step after the setup."""
     first = next((place for place, step in enumerate(scenario.steps) if not isinstance(step.verb, SETTING_UP)), 0)
     while first and scenario.steps[first].at is not None:
         first -= 1
@@ -57,7 +57,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
 
 
 def _listed(queue: str, told: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """A queue of an outcome as a listing has it."""
+    """Return a queue of an outcome as a listing has it."""
     entry = {key: given[key] for key in ("durable", "auto_delete", "arguments", "size") if key in given}
     entry |= {"queue": queue, "type": told["type"], "messages": told["messages"]}
     if told["type"] != "stream":
@@ -78,7 +78,7 @@ def _before(scenario: Scenario) -> Iterator[Event]:
 
 
 def _connections(scenario: Scenario, told: dict[str, Any]) -> Iterator[Event]:
-    """One for each step that publishes or consumes."""
+    """Return one connection for each step that publishes or consumes."""
     begun = {one["step"]: one["t"] for one in reversed(told["events"]) if one["step"] is not None}
     for place, step in enumerate(scenario.steps):
         if isinstance(step.verb, CLIENTS):
@@ -87,7 +87,7 @@ def _connections(scenario: Scenario, told: dict[str, Any]) -> Iterator[Event]:
 
 
 class _Logs:
-    """The messages of one outcome's events."""
+    """The log messages of one outcome's events."""
 
     def __init__(self, told: dict[str, Any]):
         self.told = told
@@ -103,7 +103,7 @@ class _Logs:
         self.missed: list[tuple[str, str]] = []
 
     def events(self) -> Iterator[Event]:
-        """All of them."""
+        """Return all events."""
         for one in self.told["events"]:
             say = getattr(self, one["event"], None)
             if say and one["t"] is not None:
@@ -241,7 +241,7 @@ class _Logs:
         yield event(t, min(self.running), "member_removed", peer=node, **self._of(queue))
 
     def node_joined(self, t, node, *_):
-        """It boots by itself first, on whatever disk it has, and is stopped to join."""
+        """Log a boot on the node's own disk and a stop before joining."""
         yield event(t - 3 * BOOT_S, node, "node_starting", release="3.10.8")
         if node in self.wiped:
             self.wiped.discard(node)

@@ -32,7 +32,7 @@ class Typed(NamedTuple):
     slow: bool = False
 
     def filled(self, to: Path) -> list[str]:
-        """The words, with files in their places."""
+        """Return the words with file names filled in."""
         real = [str(ROOT / "data" / "real" / f"{name}.json") for name in ("definitions", "api-queues", "api-nodes")]
         story = str(ROOT / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml")
         fleet = ROOT / "data" / "logs" / "4.3"
@@ -42,7 +42,7 @@ class Typed(NamedTuple):
 
 
 def takes(*extras: str) -> frozenset[str]:
-    """The extras of a command."""
+    """Return the extras of a command."""
     return frozenset(extras)
 
 
@@ -95,7 +95,7 @@ PATIENCE_S = 540
 
 
 def play(commands: list[list[str]]) -> list[dict[str, object]]:
-    """Plays commands one after the other, in this process."""
+    """Play commands in sequence in this process."""
     from click.testing import CliRunner
 
     from hawb.cli import main

@@ -1,4 +1,4 @@
-"""Clusters for tests of upgrades, and plans for them that are rehearsed."""
+"""Clusters for tests of upgrades, and rehearsed plans for them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ ALL = {"ha-mode": "all"}
 
 
 def mirrored(name: str, nodes: str = "abc", messages: int = 1000, synchronised: str | None = None) -> dict:
-    """A queue on some nodes, its master on the first."""
+    """Return a mirrored queue on these nodes, with its master on the first."""
     mirrors = list(nodes[1:])
     told = mirrors if synchronised is None else list(synchronised)
     return {"queue": name, "messages": messages, "master": nodes[0], "mirrors": mirrors, "synchronised_mirrors": told}
 
 
 def quorum(name: str, nodes: str = "abc", messages: int = 1000) -> dict:
-    """A quorum queue with members on some nodes, its leader on the first."""
+    """Return a quorum queue with members on these nodes, led by the first."""
     return {"queue": name, "type": "quorum", "messages": messages, "leader": nodes[0], "members": list(nodes)}
 
 
 def cluster(*queues: dict, nodes: str = "abc", steps: tuple = (), version: str = "3.10", **policies: dict) -> Run:
-    """A cluster with a policy for each beginning of queues' names."""
+    """Return a run of a cluster with a policy for each prefix of queue names."""
     entries = [{"name": name, "pattern": f"^{name}", "definition": it} for name, it in policies.items()]
     return Run.of(read_scenario({
         "scenario": "x", "cluster": {"nodes": list(nodes), "version": version}, "policies": entries,
@@ -39,7 +39,7 @@ def cluster(*queues: dict, nodes: str = "abc", steps: tuple = (), version: str =
 
 
 def planned(run: Run, *objective: str, **how: object) -> Answer:
-    """What the search finds; every plan of it is rehearsed."""
+    """Return the search's answer. Rehearse each of its plans."""
     answer = search(run, task_of(run), objective or MEASURES, **how)
     for plan in (answer.plan, *answer.others):
         rehearsed(run, plan)
@@ -47,7 +47,7 @@ def planned(run: Run, *objective: str, **how: object) -> Answer:
 
 
 def rehearsed(run: Run, plan: Plan) -> None:
-    """A plan's scenario, written and read again, shows what is predicted."""
+    """Require that a plan's scenario, written and read again, shows the prediction."""
     scenario = load(dump(plan.rehearsal))
     again = Run.of(scenario)
     assert again.steps[: len(run.steps)] == run.steps
@@ -67,7 +67,7 @@ POLICIES = st.fixed_dictionaries(
 
 @st.composite
 def clusters(draw: st.DrawFn, most_nodes: int = 4) -> Run:
-    """Any cluster of a few queues of both types."""
+    """Draw a cluster with a few queues of both types."""
     nodes = "abcd"[: draw(st.integers(2, most_nodes))]
     queues = []
     for number in range(draw(st.integers(1, 3))):

@@ -1,4 +1,4 @@
-"""Outcomes for the tests of views: scenarios played to their end, names from a hostile person, and a poorer outcome."""
+"""Outcomes for tests of views: played scenarios, hostile names, and a recorded outcome with fewer fields."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ HOSTILE = ["<script>alert(1)</script>", "\"'&]]>", "a\nb", "\u202eevil", "\u05d0
 
 
 def play(text: str) -> dict:
-    """The outcome of a scenario."""
+    """Return the outcome of a scenario."""
     return outcome(Run.of(load(text)))
 
 
 def before_last_step(text: str) -> tuple[dict, dict]:
-    """The outcomes without and with the last step."""
+    """Return the outcomes without and with the last step."""
     run = Run.of(load(text))
     now = outcome(run)
     run.undo()
@@ -67,24 +67,24 @@ def before_last_step(text: str) -> tuple[dict, dict]:
 
 
 def steps(*steps: dict, nodes: tuple[str, ...] = ("a", "b", "c"), version: str = "3.10") -> dict:
-    """The outcome of steps given as plain values."""
+    """Return the outcome of steps given as plain values."""
     cluster = {"nodes": list(nodes), "version": version}
     return play(json.dumps({"scenario": "steps", "cluster": cluster, "steps": list(steps)}))
 
 
 def publish(count: int, **more: object) -> dict:
-    """A step that publishes to q at a."""
+    """Return a step that publishes to q at a."""
     return {"publish": {"queue": "q", "count": count, "node": "a", **more}}
 
 
 def policy(**definition: object) -> dict:
-    """A step that sets a policy for every queue; underscores in keys stand for dashes."""
+    """Return a step that sets a policy for every queue; underscores in keys stand for dashes."""
     given = {key.replace("_", "-"): value for key, value in definition.items()}
     return {"set_policy": {"name": "p", "pattern": ".*", "definition": given}}
 
 
 def recorded(told: dict) -> dict:
-    """The outcome as a recording of a real broker may have it: without what only the engine knows."""
+    """Return the outcome as a recording of a real broker has it, without the engine's extra fields."""
     queues = {
         name: {key: value for key, value in queue.items() if key != "replicas"}
         for name, queue in told["queues"].items()
@@ -94,7 +94,7 @@ def recorded(told: dict) -> dict:
 
 
 def hostile(name: str) -> dict:
-    """An outcome in which a node, a queue and a policy have this name."""
+    """Return an outcome in which a node, a queue and a policy have this name."""
     return steps(
         {"set_policy": {"name": name, "pattern": ".*", "definition": {"ha-mode": "all"}}},
         {"declare": {"queue": name, "node": name}},

@@ -1,5 +1,7 @@
-"""Wide stories with ten queues each, in which each two settings meet: an array of triples takes half a minute, and its
-stories have fifty queues, to be played for minutes. `make test-long` has those."""
+"""Wide stories with ten queues each that cover pairs of settings.
+
+Those that cover triples take minutes and are for `make test-long`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from hawb.conformance.wide_settings import Row
 
 @cache
 def rows_of_pairs(seed: int, deal: int, version: str) -> tuple[Row, ...]:
-    """The covering array of a round, of pairs."""
+    """Return the covering array of pairs of a round."""
     with mock.patch.object(wide_settings, "STRENGTH", 2):
         return wide_settings.rows.__wrapped__(seed, deal, version)
 
@@ -26,7 +28,7 @@ rows = wide_settings.rows if LONG else rows_of_pairs
 
 @contextmanager
 def pairs() -> Iterator[None]:
-    """In a `with` block wide stories have these settings."""
+    """Use these settings for wide stories in a `with` block."""
     wide_stories.wide_story.cache_clear()
     with mock.patch.object(wide_stories, "rows", rows):
         yield

@@ -6,7 +6,7 @@ from answer_steps import stories
 
 
 def rolled(*groups: str) -> list[dict]:
-    """The steps with which nodes are off for a minute, one group after the other."""
+    """Return steps that take nodes down for a minute, one group after the other."""
     steps = []
     for group in groups:
         steps += [{"stop": list(group)}, {"wait": 60}, {"start": list(group)}]

@@ -15,23 +15,23 @@ ALL = {"set_policy": {"name": "ha", "pattern": "^orders", "definition": {"ha-mod
 
 
 def acknowledged(consumer: str) -> dict:
-    """The step with which a consumer acknowledges all that it has."""
+    """Return the step with which a consumer acks all its messages."""
     return {"ack": {"consumer": consumer}}
 
 
 def offline(node: str, by: str) -> dict:
-    """The step with which a node that is down forgets another, while nobody runs."""
+    """Return the step that forgets a node offline while no node runs."""
     return {"forget_cluster_node": {"node": node, "from": by, "offline": True}}
 
 
 def place(*nodes: str, **keys: str) -> dict:
-    """The step that sets the policy place to a list of nodes."""
+    """Return the step that sets the policy place to a list of nodes."""
     definition = {"ha-mode": "nodes", "ha-params": list(nodes)} | {key.replace("_", "-"): keys[key] for key in keys}
     return {"set_policy": {"name": "place", "pattern": "^orders$", "definition": definition}}
 
 
 def everywhere(**keys: str) -> dict:
-    """The step that sets the policy ha for all queues, with more keys than it had."""
+    """Return the step that sets the policy ha for all queues with additional keys."""
     definition = {"ha-mode": "all"} | {key.replace("_", "-"): keys[key] for key in keys}
     return {"set_policy": {"name": "ha", "pattern": "", "definition": definition}}
 

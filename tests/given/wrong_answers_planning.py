@@ -14,7 +14,7 @@ ROLL = [{verb: node} for node in "cba" for verb in ("stop", "start")]
 
 
 def with_ten(queue: str, arguments: dict | None = None, *more: dict) -> list[dict]:
-    """The steps that declare a queue on a and publish 10 messages to it, and then `more`."""
+    """Return steps that declare a queue on a, publish 10 messages, and then `more`."""
     return [declaration(queue, arguments, node="a"), {"publish": {"queue": queue, "count": 10}}, *more]
 
 

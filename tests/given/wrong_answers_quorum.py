@@ -20,28 +20,28 @@ JOBS = QUORUM | {"x-delivery-limit": 3, "x-dead-letter-exchange": "", "x-dead-le
 
 
 def late(node: str, count: int = 5) -> dict:
-    """The step with which a client at a node publishes to orders."""
+    """Return the step with which a client at a node publishes to orders."""
     return {"publish": {"queue": "orders", "count": count, "node": node}}
 
 
 def handling(value: object) -> dict:
-    """An answer that is a partition handling."""
+    """Return an answer that is a partition handling mode."""
     return {"cluster_partition_handling": value}
 
 
 def replaced(node: str, *more: str) -> list[dict]:
-    """The steps that give a node a new disk, and then `more`: sync or grow."""
+    """Return steps that give a node a new disk, and then `more`."""
     then = {"sync": {"sync_queue": "mirrored"}, "grow": {"grow": {"node": node}}}
     return [{"wipe": node}, {"forget_cluster_node": {"node": node}}, {"join": node}, *map(then.get, more)]
 
 
 def orders_policy(name: str, definition: dict, pattern: str = r"^orders\.", **fields: object) -> dict:
-    """The step that sets a policy for queues whose names begin with orders."""
+    """Return the step that sets a policy for queues with the prefix orders."""
     return {"set_policy": {"name": name, "pattern": pattern, "definition": definition} | fields}
 
 
 def with_other(index: int, step: dict) -> list[dict]:
-    """The right declarations of lesson 19, but for one."""
+    """Return the right declarations of lesson 19 with one changed."""
     right = [
         declaration("orders", QUORUM),
         declaration("urgent", {"x-max-priority": 10}),

@@ -10,7 +10,7 @@ GROWN = {"grow": {"node": "d"}}
 
 
 def out_of_reach(milliseconds: int) -> dict:
-    """A policy on how long consumers out of reach keep what they hold."""
+    """Return a policy on how long unreachable consumers keep their messages."""
     return policy(OURS, {"consumer-disconnected-timeout": milliseconds})
 
 

@@ -1,4 +1,4 @@
-"""Moves with which a game is lost, and what is said of them: the traps that each game sets."""
+"""Moves that lose each game, and the explanation of each trap."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ NODES = ["a", "b", "c"]
 
 
 def ha(definition: dict, name: str = "ha", pattern: str = "^orders", **fields: object) -> dict:
-    """The step that sets a policy for orders."""
+    """Return the step that sets a policy for orders."""
     return {"set_policy": {"name": name, "pattern": pattern, "definition": definition} | fields}
 
 
 def declared(**fields: object) -> dict:
-    """The step that declares orders."""
+    """Return the step that declares orders."""
     return {"declare": {"queue": "orders"} | fields}
 
 
 def parted(*groups: list[str]) -> dict:
-    """The step that parts the network."""
+    """Return the step that partitions the network."""
     return {"partition": list(groups)}
 
 

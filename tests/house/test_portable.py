@@ -116,9 +116,9 @@ def test_commands_work_without_the_modules_that_windows_lacks(tmp_path: Path):
         env=environment, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-    assert [one["crash"] for one in told] == [None] * len(commands)
-    assert [one["status"] for one in told] == [*(typed.status for typed in ANSWERS), 0]
+    answer = json.loads(ran.stdout)
+    assert [one["crash"] for one in answer] == [None] * len(commands)
+    assert [one["status"] for one in answer] == [*(typed.status for typed in ANSWERS), 0]
 
 
 @pytest.mark.full

@@ -63,12 +63,12 @@ def played(file: Path) -> Run:
 def test_scenario(file: Path, subtests):
     """Play each scenario, once more without its `expect` steps, and once as a Python script."""
     scenario, run = scenario_in(file), played(file)
-    told = outcome(run)
+    result = outcome(run)
     with subtests.test("ends as it expects to"):
         assert scenario.expect, "it expects nothing"
         assert [str(difference) for difference in check(run, scenario.expect)] == []
     with subtests.test("has headlines that its ledger bears out"):
-        assert disagreements(told) == []
+        assert disagreements(result) == []
     with subtests.test("names the source of its rule first"):
         comment = re.match(r"(# .*\n)*", file.read_text(encoding="utf-8"))[0]
         assert re.search("guide|rabbit", comment, re.IGNORECASE)
@@ -79,7 +79,7 @@ def test_scenario(file: Path, subtests):
     bare = replace(scenario, steps=tuple(step for step in scenario.steps if not isinstance(step.verb, Expect)))
     bare_told = outcome(Run.of(replace(bare, expect=None)))
     with subtests.test("has the same outcome without its expectations"):
-        assert [part for part in ("nodes", "queues", "ledger", "consumers") if told[part] != bare_told[part]] == []
+        assert [part for part in ("nodes", "queues", "ledger", "consumers") if result[part] != bare_told[part]] == []
     with subtests.test("has the same outcome as a Python script"):
         assert told_by_script(script(bare)) == bare_told
     with subtests.test("has a ledger that balances after every step"):
@@ -87,7 +87,7 @@ def test_scenario(file: Path, subtests):
         moments += [run.moment_of(index) for index in range(len(run.steps))]
         assert [wrong for moment in moments for wrong in imbalances(moment)] == []
     with subtests.test("has lanes that end as the outcome does"):
-        check_lanes(run, told)
+        check_lanes(run, result)
 
 
 def told_by_script(text: str) -> dict:

@@ -39,8 +39,8 @@ def test_events_of_a_story_are_recognised_in_order(story, subtests):
 
 
 def test_a_partition_that_autoheal_ends():
-    told = short(LOGS / "3.10" / "partition-autoheal")
-    assert [one for one in told if not one[0].startswith("mirrors_")] == [
+    shown = short(LOGS / "3.10" / "partition-autoheal")
+    assert [one for one in shown if not one[0].startswith("mirrors_")] == [
         ("mirror_added", "b", "orders"), ("mirror_added", "c", "orders"),
         ("partition_begun", None, None), ("mirror_promoted", "b", "orders"), ("partition_healed", None, None),
         ("autoheal", "c", None), ("node_paused", "b", None), ("mirror_promoted", "c", "orders"),
@@ -57,16 +57,16 @@ def test_a_node_that_pauses_may_be_stopped_then():
 
 
 def test_members_that_come_and_go():
-    told = short(LOGS / "4.3" / "quorum-grown-and-shrunk", "member_added", "member_removed", "queue_declared")
-    assert told[:2] == [("queue_declared", "a", "orders"), ("queue_declared", "a", "other")]
-    assert told[2:6] == [("member_added", "d", "orders"), ("member_removed", "b", "orders"),
+    shown = short(LOGS / "4.3" / "quorum-grown-and-shrunk", "member_added", "member_removed", "queue_declared")
+    assert shown[:2] == [("queue_declared", "a", "orders"), ("queue_declared", "a", "other")]
+    assert shown[2:6] == [("member_added", "d", "orders"), ("member_removed", "b", "orders"),
                          ("member_added", "c", "other"), ("member_added", "d", "other")]  # fmt: skip
-    assert {*told[6:]} == {("member_removed", "c", "orders"), ("member_removed", "c", "other")}
+    assert {*shown[6:]} == {("member_removed", "c", "orders"), ("member_removed", "c", "other")}
 
 
 def test_a_member_is_forgotten_with_its_queues():
-    told = short(LOGS / "4.3" / "khepri-forgotten-gives-a-majority")
-    assert told == [("node_killed", "d", None), ("node_killed", "c", None), ("node_forgotten", "c", None),
+    shown = short(LOGS / "4.3" / "khepri-forgotten-gives-a-majority")
+    assert shown == [("node_killed", "d", None), ("node_killed", "c", None), ("node_forgotten", "c", None),
                     ("member_removed", "c", "log")]  # fmt: skip
 
 

@@ -69,9 +69,9 @@ steps:
 
 def test_restart_of_a_crashed_process_as_a_mirror_is_not_logged():
     story, found = retold(CRASHED), [happening(1.1, "mirror_promoted", "b", "q")]
-    told = outcome(Run.of(story.scenario))
-    assert "a" in told["queues"]["q"]["mirrors"]
-    assert not compared(story, found, told).apart
+    result = outcome(Run.of(story.scenario))
+    assert "a" in result["queues"]["q"]["mirrors"]
+    assert not compared(story, found, result).apart
 
 
 FORGOTTEN = """
@@ -86,9 +86,9 @@ steps:
 
 def test_offline_forget_is_not_logged():
     story, found = retold(FORGOTTEN), [happening(2, "node_started", "b", until_us=us(3))]
-    told = outcome(Run.of(story.scenario))
-    assert "node_forgotten" in {event["event"] for event in told["events"]}
-    assert not compared(story, found, told).apart
+    result = outcome(Run.of(story.scenario))
+    assert "node_forgotten" in {event["event"] for event in result["events"]}
+    assert not compared(story, found, result).apart
 
 
 def test_events_far_apart_do_not_match():

@@ -25,9 +25,9 @@ def come_back() -> dict[str, list[tuple[int, float, float]]]:
     """Return (seed, from, to) of the intervals of each kind."""
     found: dict[str, list[tuple[int, float, float]]] = {kind: [] for kind in TRUTHS}
     for seed in SEEDS:
-        told = rates(known_spans(seed=seed))
+        estimated = rates(known_spans(seed=seed))
         for kind in TRUTHS:
-            found[kind].append((seed, *told.fits[kind].interval()))
+            found[kind].append((seed, *estimated.fits[kind].interval()))
     return found
 
 
@@ -41,12 +41,12 @@ def test_intervals_cover_the_true_rates(kind, come_back):
 
 
 def test_bursts_of_failures_are_recognised():
-    told = rates(known_spans(BURSTS))
-    best = told.fits[FAILURES].best
+    estimated = rates(known_spans(BURSTS))
+    best = estimated.fits[FAILURES].best
     assert best.distribution == "weibull"
-    low, high = told.fits[FAILURES].interval(lambda one: one.shape or 1.0)
+    low, high = estimated.fits[FAILURES].interval(lambda one: one.shape or 1.0)
     assert low <= 0.7 <= high < 1
-    low, high = told.fits[FAILURES].interval()
+    low, high = estimated.fits[FAILURES].interval()
     assert low <= BURSTS.node_failures.every.mean_s <= high
 
 
@@ -66,11 +66,11 @@ def test_intervals_cover_the_true_shares():
 
 
 def test_racks_are_inferred_from_common_failures():
-    told = rates(known_spans())
-    assert (told.clusters, told.nodes, told.groups, told.racks) == (10, 4, 2, 2)
-    together, of = told.company
-    assert together == 2 * told.sizes[2] and of == together + told.shares[FAILURES].known
-    assert told.watched_s == pytest.approx(40 * 365 * DAY, rel=0.01)
+    estimated = rates(known_spans())
+    assert (estimated.clusters, estimated.nodes, estimated.groups, estimated.racks) == (10, 4, 2, 2)
+    together, of = estimated.company
+    assert together == 2 * estimated.sizes[2] and of == together + estimated.shares[FAILURES].known
+    assert estimated.watched_s == pytest.approx(40 * 365 * DAY, rel=0.01)
 
 
 def test_no_observed_end_gives_no_fit_and_no_rack():

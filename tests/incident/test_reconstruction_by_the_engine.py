@@ -24,8 +24,8 @@ UNSEEN = {"exclusive-queues-on-another-node", "forgotten-offline-and-the-oldest-
 
 def reconstructed(file: Path) -> tuple[dict, Incident]:
     scenario = load(file)
-    told = outcome(Run.of(scenario))
-    return told, of_reading(reading(scenario, told), exports(scenario), after=False)
+    result = outcome(Run.of(scenario))
+    return result, of_reading(reading(scenario, result), exports(scenario), after=False)
 
 
 @pytest.mark.parametrize(

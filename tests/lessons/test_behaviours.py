@@ -31,12 +31,12 @@ def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_behaviour_has_a_rule_with_a_source_and_scenarios(subtests: pytest.Subtests):
     for behaviour in all_behaviours():
         with subtests.test(msg=behaviour.asked, rule=behaviour.name):
-            told = rule(behaviour.function)
-            assert told.source.startswith("Source:"), behaviour.name
-            assert len(told.says) == len(behaviour.says)
-            assert told.scenarios, behaviour.name
-            assert {one.name for one in told.scenarios} >= set(behaviour.scenarios)
-            assert (Path(__file__).parents[2] / told.file).exists()
+            shown = rule(behaviour.function)
+            assert shown.source.startswith("Source:"), behaviour.name
+            assert len(shown.says) == len(behaviour.says)
+            assert shown.scenarios, behaviour.name
+            assert {one.name for one in shown.scenarios} >= set(behaviour.scenarios)
+            assert (Path(__file__).parents[2] / shown.file).exists()
 
 
 def test_each_rule_is_listed_once():

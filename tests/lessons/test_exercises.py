@@ -18,7 +18,7 @@ from wrong_answers_quorum import ON_QUORUM_QUEUES
 from wrong_answers_today import ON_TODAY
 
 from hawb.lessons import exercises
-from hawb.lessons.exercises import AS_TOLD, HELD_BACK, MOST_STEPS, judged
+from hawb.lessons.exercises import AS_SHOWN, HELD_BACK, MOST_STEPS, judged
 from hawb.lessons.notebook import EXERCISES
 from hawb.lessons.view import TRUTH
 
@@ -108,15 +108,15 @@ def test_answers_of_steps_are_bounded_and_their_refusals_name_the_step():
 
 
 def test_node_names_of_an_answer_are_translated_with_the_clusters():
-    names = dict(zip(AS_TOLD.nodes, HELD_BACK[0].nodes, strict=True))
+    names = dict(zip(AS_SHOWN.nodes, HELD_BACK[0].nodes, strict=True))
     given = [{"publish": {"queue": "abc", "node": "a"}}, {"stop": ["b", "c"]}, {"wait": 3}]
     wanted = [{"publish": {"queue": "abc", "node": "w3"}}, {"stop": ["w1", "w2"]}, {"wait": 3}]
     assert exercises.renamed(given, names) == wanted
 
 
 def test_hidden_clusters_differ_in_everything():
-    assert all(len(set(each)) == len(each) for each in zip(AS_TOLD, *HELD_BACK, strict=True))
-    orders = {tuple(sorted(range(3), key=each.nodes.__getitem__)) for each in (AS_TOLD, *HELD_BACK)}
+    assert all(len(set(each)) == len(each) for each in zip(AS_SHOWN, *HELD_BACK, strict=True))
+    orders = {tuple(sorted(range(3), key=each.nodes.__getitem__)) for each in (AS_SHOWN, *HELD_BACK)}
     assert len(orders) >= 3
 
 

@@ -11,7 +11,7 @@ import pytest
 from wrong_moves import WRONG_MOVES
 
 from hawb.lessons import answers
-from hawb.lessons.exercises import AS_TOLD, HELD_BACK
+from hawb.lessons.exercises import AS_SHOWN, HELD_BACK
 from hawb.lessons.games import FREE, played, told_of
 from hawb.lessons.notebook import EXERCISES, GAMES, game, play
 
@@ -103,5 +103,5 @@ def test_game_shows_its_start_and_result(kept: Path):
 
 def test_no_game_starts_with_a_loss():
     for each in GAMES.values():
-        for variation in (AS_TOLD, *HELD_BACK):
+        for variation in (AS_SHOWN, *HELD_BACK):
             assert not any(account["lost_confirmed"] for account in each.begin(variation).ledger.values())

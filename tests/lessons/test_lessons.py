@@ -188,15 +188,15 @@ def test_recording_of_a_real_broker_is_shown():
 
 
 def test_rule_about_time_is_in_the_engine():
-    told = rule("mirrors.synchronise_drained")
-    assert told.file == "hawb/engine/classic/mirrors.py"
-    assert told.name == "synchronise_drained"
-    assert "rabbit_mirror_queue_slave" in told.source
+    shown = rule("mirrors.synchronise_drained")
+    assert shown.file == "hawb/engine/classic/mirrors.py"
+    assert shown.name == "synchronise_drained"
+    assert "rabbit_mirror_queue_slave" in shown.source
 
 
 def test_rule_outside_a_checkout_shows_code_only(outside_checkouts):
-    told = rule("candidate")
-    assert (told.says, told.scenarios, told.name) == ((), (), "candidate")
+    shown = rule("candidate")
+    assert (shown.says, shown.scenarios, shown.name) == ((), (), "candidate")
     assert rule("transfer_leadership").scenarios == ()
 
 

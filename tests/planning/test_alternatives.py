@@ -205,10 +205,10 @@ def test_names_are_escaped():
     for name in HOSTILE:
         written = json.dumps(UNSYNCHRONISED).replace('"p"', json.dumps(name)).replace('"q"', json.dumps(name))
         steps = json.loads(written.replace("^q", ".*"))
-        told = table_html(asked(story(*steps), name))
-        assert "<script" not in told and html(name) in told
-        assert "\x1b" not in told
-        assert "\u202e" not in told
+        shown = table_html(asked(story(*steps), name))
+        assert "<script" not in shown and html(name) in shown
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
 
 
 def test_cluster_answers_in_python():

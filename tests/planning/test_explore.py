@@ -246,9 +246,9 @@ def test_command_writes_the_story(tmp_path):
     assert question == "# Is every confirmed message safe?"
     assert answer == "# ✕ No: confirmed messages of q are lost after 2 steps: stop a; kill b."
     kept = tmp_path / "kept.yaml"
-    told = explored(tmp_path, SYNC_BY_HAND, "--without", "publish", "--scenario", str(kept))
-    assert (told.exit_code, load(kept)) == (1, load(found.stdout))
-    assert "scenario:" not in told.stdout
+    result = explored(tmp_path, SYNC_BY_HAND, "--without", "publish", "--scenario", str(kept))
+    assert (result.exit_code, load(kept)) == (1, load(found.stdout))
+    assert "scenario:" not in result.stdout
 
 
 def test_command_states_that_there_is_no_story(tmp_path):
@@ -267,11 +267,11 @@ def test_command_reports_the_progress_of_a_stopped_search(tmp_path, monkeypatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(room, "explore", stopped)
-    told = explored(tmp_path, QUORUM)
-    assert told.exit_code == 3
+    result = explored(tmp_path, QUORUM)
+    assert result.exit_code == 3
     none = "no confirmed message is lost by stories of up to 2 steps within 1 fault and 2 operations."
-    assert none in " ".join(told.stdout.split())
-    assert "7 distinct states, 9 steps played" in told.stdout
+    assert none in " ".join(result.stdout.split())
+    assert "7 distinct states, 9 steps played" in result.stdout
 
 
 def test_invalid_question_is_refused(tmp_path):

@@ -62,8 +62,8 @@ def test_applications_that_must_change(
 
 
 def test_unsupported_argument_is_refused_only_if_it_would_create_the_queue():
-    told = found({"x-queue-mode": "lazy", "x-max-length": 5})
-    assert (told.in_new_vhost, told.if_created) == ((), ("x-queue-mode",))
+    findings = found({"x-queue-mode": "lazy", "x-max-length": 5})
+    assert (findings.in_new_vhost, findings.if_created) == ((), ("x-queue-mode",))
 
 
 def test_added_argument_must_be_sent():

@@ -201,9 +201,9 @@ def test_summary_of_a_node_has_escaped_names():
     assert "a mirror that did not hold them became master" in repr(cluster.safe_to_stop("a")).lower()
     for name in HOSTILE:
         hostile = Cluster(name, "other", version="3.10").declare(name, node=name)
-        told = table_html(safe_to_stop(hostile.run))
-        assert "<script" not in told and html(name) in told
-        assert "\x1b" not in told
+        shown = table_html(safe_to_stop(hostile.run))
+        assert "<script" not in shown and html(name) in shown
+        assert "\x1b" not in shown
 
 
 def safe(tmp_path: Path, *options: str) -> Result:

@@ -54,17 +54,17 @@ def test_variant_continues_with_its_story():
 def test_quorum_queue_as_a_mirrored_one_keeps_replicas_and_valid_arguments():
     run = story(QUORUM, {"publish": {"queue": "q", "count": 5}}, {"kill": "a"})
     what = "a mirrored queue (ha-mode: exactly, ha-params: 3)"
-    told = outcome(varied(run, setting("q", what)).run)
-    assert (told["errors"], told["queues"]["q"]["type"], told["queues"]["q"]["master"]) == ([], "classic", "b")
-    assert told["queues"]["q"]["synchronised_mirrors"] == ["c"]
+    result = outcome(varied(run, setting("q", what)).run)
+    assert (result["errors"], result["queues"]["q"]["type"], result["queues"]["q"]["master"]) == ([], "classic", "b")
+    assert result["queues"]["q"]["synchronised_mirrors"] == ["c"]
 
 
 def test_initial_quorum_queue_is_mirrored_on_the_nodes_of_its_members():
     standing = {"queue": "q", "type": "quorum", "messages": 4, "leader": "b", "members": ["a", "b"]}
     run = story({"wait": 1}, queues=[standing])
-    told = outcome(varied(run, setting("q", "a mirrored queue (ha-mode: exactly, ha-params: 2)")).run)
-    assert told["queues"]["q"]["master"] == "b"
-    assert (told["queues"]["q"]["synchronised_mirrors"], told["queues"]["q"]["messages"]) == (["a"], 4)
+    result = outcome(varied(run, setting("q", "a mirrored queue (ha-mode: exactly, ha-params: 2)")).run)
+    assert result["queues"]["q"]["master"] == "b"
+    assert (result["queues"]["q"]["synchronised_mirrors"], result["queues"]["q"]["messages"]) == (["a"], 4)
 
 
 def test_changed_policy_applies_from_the_start_and_at_each_set_policy():
@@ -136,8 +136,8 @@ def test_queue_of_one_story_only_is_gone_in_the_other():
 
 def test_names_are_escaped():
     for name in HOSTILE:
-        told = outcome(story({"declare": {"queue": name, "node": "a"}}))
-        page = side_by_side.table_html(told, outcome(story({"wait": 1})), name)
+        result = outcome(story({"declare": {"queue": name, "node": "a"}}))
+        page = side_by_side.table_html(result, outcome(story({"wait": 1})), name)
         assert "<script>" not in page and html(name) in page
         assert "\u202e" not in page
-        assert "\n" not in side_by_side.text(told, told, name)
+        assert "\n" not in side_by_side.text(result, result, name)

@@ -31,6 +31,6 @@ def test_any_scenario_plays_or_is_refused(scenario: Scenario):
     except ScenarioRefused as refused:
         assert len(str(refused).splitlines()) <= 4
         return
-    told = outcome(run)
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert report(told)
+    result = outcome(run)
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert report(result)

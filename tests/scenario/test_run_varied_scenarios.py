@@ -87,9 +87,9 @@ def check(run: Run, scenario: Scenario) -> None:
                 run.apply(step)
             check_settled(run.settings, run.moment(), found=[entry.queue for entry in scenario.queues])
             check_trace(run.moment())
-    told = outcome(run)
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert report(told)
+    result = outcome(run)
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert report(result)
 
 
 @seed(SEED)

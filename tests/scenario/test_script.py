@@ -40,9 +40,9 @@ def test_step_is_a_short_method_call():
 def test_names_are_escaped_in_the_script():
     for name in [*HOSTILE, "'''", '"""', "{beginning}", "\\", "'); import os; ('"]:
         cluster = Cluster("a", title=name, version="3.10").declare(name, node="a").publish(name, 2)
-        told = played(cluster.python())
-        assert (told["scenario"], list(told["queues"])) == (name, [name])
-        assert told == cluster.outcome
+        result = played(cluster.python())
+        assert (result["scenario"], list(result["queues"])) == (name, [name])
+        assert result == cluster.outcome
 
 
 def test_join_works_in_python():

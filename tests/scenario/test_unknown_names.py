@@ -105,12 +105,12 @@ def test_misspelt_name_prevents_a_yes_and_is_the_first_remedy():
         "scenario": "t", "cluster": {"nodes": ["a"]},
         "steps": [policy("^hq.orders"), ORDERS, {"publish": {"queue": "ha.order", "count": 3}}],
     }))  # fmt: skip
-    told = outcome(Run.of(scenario))
-    unknown = unknown_names(scenario, told)
-    assert verdict(told, unknown).sentence == (
+    result = outcome(Run.of(scenario))
+    unknown = unknown_names(scenario, result)
+    assert verdict(result, unknown).sentence == (
         "No: no queue took 3 messages for ha.order, though all of them were confirmed; policy ha-all matches no queue."
     )
-    assert [one.what for one in todo(told, Advice(unknown))] == [
+    assert [one.what for one in todo(result, Advice(unknown))] == [
         "Step 3: there is no queue ha.order: did you mean ha.orders?",
         "Step 1: policy ha-all matches no queue, its pattern is ^hq.orders: did you mean ha.orders?",
     ]

@@ -19,7 +19,7 @@ from study_processes import a_study, program
 
 from hawb.broker.namespaces import address
 from hawb.study import executors
-from hawb.study.executors import Executors, told_of_executors
+from hawb.study.executors import Executors, reporting_executors
 
 LOG = """\
 26/11/28 INFO StandaloneAppClient$ClientEndpoint: Executor added: app-1/0 on worker-1 (10.0.0.2:1) with 1 core(s)
@@ -70,7 +70,7 @@ def test_missing_executors_are_reported_once_after_a_while(tmp_path: Path, monke
 def test_local_spark_reports_nothing():
     spark = MagicMock()
     spark.sparkContext.master = "local[2,4]"
-    with told_of_executors(spark, pytest.fail):
+    with reporting_executors(spark, pytest.fail):
         pass
     spark.sparkContext._jsc.sc.assert_not_called()
 

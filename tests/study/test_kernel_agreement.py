@@ -119,11 +119,11 @@ def compared(part: int) -> tuple[Counter, int, int]:
     for number in range(part * PART, (part + 1) * PART):
         given = case(number)
         history = history_of(given)
-        told = agreed(given, history)
-        if told is None:
+        result = agreed(given, history)
+        if result is None:
             handed_over += 1
             continue
-        losses += told.lost > 0
+        losses += result.lost > 0
         chosen = [f"{key}: {value}" for key, value in given.chosen if key in DESIGN_KEYS]
         pairs.update((value, fault) for value in chosen for fault in faults_of(history))
     return pairs, losses, handed_over

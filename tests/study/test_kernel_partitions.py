@@ -55,11 +55,11 @@ def compared(part: int) -> tuple[Counter, int, int]:
     pairs, losses, handed_over = Counter(), 0, 0
     for number in range(part * PART, (part + 1) * PART):
         given = cut_case(number)
-        told = agreed(given, history_of(given))
-        if told is None:
+        result = agreed(given, history_of(given))
+        if result is None:
             handed_over += 1
         else:
-            losses += told.lost > 0
+            losses += result.lost > 0
             pairs[handling_of(given.design), given.environment.partitions.cut] += given.design.nodes > 1
     return pairs, losses, handed_over
 

@@ -188,12 +188,12 @@ SLOW = Environment(traffic=Traffic(publish_per_s=1.0, consume_per_s=0.01))
 def given_back_twice(version: str, limit: int, kind: int = histories.KILL) -> Record:
     """Return the record if the consumer's node dies twice, first a, then b."""
     design = Design(queue_type="quorum", nodes=3, replicas=3, version=version, policy={"delivery-limit": limit})
-    told = agreed(Case(0, design, SLOW, ()), np.array([
+    result = agreed(Case(0, design, SLOW, ()), np.array([
         (20 * SECOND, kind, 0b001), (30 * SECOND, histories.START, 0b001),
         (100 * SECOND, kind, 0b010), (110 * SECOND, histories.START, 0b010),
     ]))  # fmt: skip
-    assert told is not None, "the kernel left it to the engine"
-    return told
+    assert result is not None, "the kernel left it to the engine"
+    return result
 
 
 # In 4.3 what a consumer out of sight holds comes back after a minute, and that counts for no return.
@@ -210,12 +210,12 @@ def held_after(back_s: int) -> Record:
     """What comes of messages whose consumer goes with its node, and comes back so much later, by 4.3, which gives up
     what comes back once."""
     design = Design(queue_type="quorum", nodes=3, replicas=3, version="4.3", policy={"delivery-limit": 0})
-    told = agreed(Case(0, design, SLOW, ()), np.array([
+    result = agreed(Case(0, design, SLOW, ()), np.array([
         (20 * SECOND, histories.KILL, 0b001), (20 * SECOND + SECOND // 10, histories.CONSUMERS_AWAY, 0),
         ((20 + back_s) * SECOND, histories.CONSUMERS_BACK, 0),
     ]))  # fmt: skip
-    assert told is not None, "the kernel left it to the engine"
-    return told
+    assert result is not None, "the kernel left it to the engine"
+    return result
 
 
 def test_messages_of_an_unreachable_consumer_return_after_a_minute():

@@ -312,11 +312,11 @@ def test_number_equal_to_the_default_is_listed_too(study: Study) -> None:
 def test_the_report_ends_with_two_lists(study: Study) -> None:
     numbers = read_numbers(OWN)
     parts = origins("our \x1b cluster", settings(laid_over(study, numbers), numbers))
-    told = text(Report("", "", Verdict("yes", "x"), parts=parts))
-    assert "\x1b" not in told
-    measured, assumed = told.index("Measured, of"), told.index("Assumed, of")
-    assert measured < told.index("traffic.publish_per_s") < assumed < told.index("traffic.consume_per_s")
-    assert re.search(r"prices.downtime_hour +500 EUR +the controller", told)
+    shown = text(Report("", "", Verdict("yes", "x"), parts=parts))
+    assert "\x1b" not in shown
+    measured, assumed = shown.index("Measured, of"), shown.index("Assumed, of")
+    assert measured < shown.index("traffic.publish_per_s") < assumed < shown.index("traffic.consume_per_s")
+    assert re.search(r"prices.downtime_hour +500 EUR +the controller", shown)
 
 
 # On Spark

@@ -41,10 +41,10 @@ def cells(answer: WhatIf) -> dict:
 
 
 def test_failures_bytes_and_network():
-    told = cells(found())
-    assert len(told) == 14
+    shown = cells(found())
+    assert len(shown) == 14
     for replicas in range(1, 8):
-        classic, quorum = told["classic", replicas], told["quorum", replicas]
+        classic, quorum = shown["classic", replicas], shown["quorum", replicas]
         assert quorum.tolerated == replicas - majority(replicas)
         assert classic.tolerated == replicas - 1
         assert classic.disk_bytes == quorum.disk_bytes == replicas * 1_000_000
@@ -58,12 +58,12 @@ def test_3_8_keeps_bodies_in_memory_and_4_0_mirrors_nothing():
 
 
 def test_rates_have_the_models_error_or_are_missing():
-    told = cells(found())
-    assert told["quorum", 3].rate.error == one_queue("quorum").rate(
+    shown = cells(found())
+    assert shown["quorum", 3].rate.error == one_queue("quorum").rate(
         setup="GKE e2-standard-16 3.10.1", size_bytes=1000, replicas=3, in_flight=6000
     ).error  # fmt: skip
-    assert told["classic", 7].rate is None, "nobody has measured seven"
-    assert told["classic", 5].rate.warnings
+    assert shown["classic", 7].rate is None, "nobody has measured seven"
+    assert shown["classic", 5].rate.warnings
     text = text_of(view.report_of(found()))
     assert view.NOT_MEASURED in text and "median error on figures that were held out: classic" in " ".join(text.split())
 
@@ -79,11 +79,11 @@ def test_small_study_is_reproducible():
 
 def test_estimates_agree_with_the_trial_rows():
     asked = study(cluster(queues=[queue(**HOLDS)]), trials=70, seed=3)
-    told = cells(what_if(cluster(queues=[queue(**HOLDS)]), MATRIX, trials=70, seed=3))
+    shown = cells(what_if(cluster(queues=[queue(**HOLDS)]), MATRIX, trials=70, seed=3))
     for key in (("classic", 1), ("quorum", 2)):
         rows = {row["measure"]: row for row in live(smaller(asked, 70, [f"{key[0]}-{key[1]}"]))}
         lost, down = rows["lost_confirmed"], rows["queue_down_s"]
-        played = told[key].played
+        played = shown[key].played
         assert played.lost.interval == pytest.approx((lost["share_low"], lost["share_high"]))
         assert (played.down.mean_s, played.down.low_s, played.down.high_s) == tuple(
             down[name] for name in ("mean", "mean_low", "mean_high")
@@ -166,10 +166,10 @@ def test_the_command(tmp_path: Path):
     file = tmp_path / "report.html"
     result = CliRunner().invoke(main, ["replicas", *map(str, FILES), "--trials", "0", "-o", str(file), "--json"])
     assert result.exit_code == 1, result.output
-    told = json.loads(result.stdout)
-    validate("replicas", told)
-    assert (told["members"], told["nodes"], len(told["replicas"]), len(told["queues"])) == (3, 3, 14, 31)
-    assert told["replicas"][0]["lost_confirmed"] is None
+    answer = json.loads(result.stdout)
+    validate("replicas", answer)
+    assert (answer["members"], answer["nodes"], len(answer["replicas"]), len(answer["queues"])) == (3, 3, 14, 31)
+    assert answer["replicas"][0]["lost_confirmed"] is None
     page = Page(file.read_text())
     assert "Recommended for 1 failure" in page.said and "not played" in page.said
     used = {attributes["xlink:href"][0] for tag, attributes in page.elements if tag == "use"}

@@ -89,10 +89,10 @@ def test_connect_server_plays_resumes_and_audits(tmp_path: Path, unavailable: Ca
             command = [sys.executable, "-c", program]
             ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
             assert ran.returncode == (-signal.SIGKILL if killed else 0), ran.stderr
-    told = json.loads(ran.stdout)
-    assert told.pop("rows") == [list(one) for one in expected(TRIALS_ASKED)]
-    assert "Spark Connect has not" in told.pop("search")
-    assert told == {"cores": 2, "estimates": 2 * len(CELLS), "read": READ, "clusters": 1}
+    answer = json.loads(ran.stdout)
+    assert answer.pop("rows") == [list(one) for one in expected(TRIALS_ASKED)]
+    assert "Spark Connect has not" in answer.pop("search")
+    assert answer == {"cores": 2, "estimates": 2 * len(CELLS), "read": READ, "clusters": 1}
 
 
 def test_without_the_extra_a_connect_server_is_refused(monkeypatch: pytest.MonkeyPatch):

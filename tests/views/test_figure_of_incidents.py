@@ -54,9 +54,9 @@ def test_omitted_time_is_labelled():
 
 
 def test_legend_lists_only_what_is_drawn():
-    told = texts(parsed())
-    assert {"takes over", "is paused", "killed", "partition", "thrown away"} <= {*told}
-    assert not {"alarm", "stops"} & {*told}
+    shown = texts(parsed())
+    assert {"takes over", "is paused", "killed", "partition", "thrown away"} <= {*shown}
+    assert not {"alarm", "stops"} & {*shown}
 
 
 @pytest.mark.parametrize("count", [2, 12, 60])

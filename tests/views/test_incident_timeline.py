@@ -25,10 +25,10 @@ def apart(tmp_path: Path) -> Reading:
 
 
 def test_clock_offsets_come_first_and_rows_are_ordered_by_time(apart):
-    told = text(apart)
-    assert "The clock of rabbit@b is 0:00:10 ahead that" not in told
-    assert "The clock of rabbit@b is 0:00:10 ahead of that of rabbit@a" in told
-    assert [line.split()[:2] for line in told.splitlines() if " node up " in line] == [
+    shown = text(apart)
+    assert "The clock of rabbit@b is 0:00:10 ahead that" not in shown
+    assert "The clock of rabbit@b is 0:00:10 ahead of that of rabbit@a" in shown
+    assert [line.split()[:2] for line in shown.splitlines() if " node up " in line] == [
         ["08:55:01.000", "rabbit@a"], ["08:55:01.000", "rabbit@b"],
     ]  # fmt: skip
 
@@ -40,10 +40,10 @@ def test_events_of_clients_are_counted_and_shown_on_request(apart):
 
 
 def test_unknown_and_truncated_messages_are_reported(apart):
-    told = text(apart)
-    assert "No rule recognises 1 message of 1 kind" in told
-    assert "<word> <word>" in told
-    assert "1 line of no message" in told
+    shown = text(apart)
+    assert "No rule recognises 1 message of 1 kind" in shown
+    assert "<word> <word>" in shown
+    assert "1 line of no message" in shown
 
 
 def test_log_without_events_is_stated(tmp_path):
@@ -53,8 +53,8 @@ def test_log_without_events_is_stated(tmp_path):
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_lines_fit_the_width(width):
-    told = text(read_logs([STORIES[0]]), width=width)
-    assert max(map(len, told.splitlines())) <= width
+    shown = text(read_logs([STORIES[0]]), width=width)
+    assert max(map(len, shown.splitlines())) <= width
 
 
 def test_plain_values_are_json(apart):

@@ -28,8 +28,8 @@ def test_node_states_follow_the_events():
 
 
 def test_initially_down_node_is_down():
-    told = play("scenario: s\ncluster: {nodes: [a, b, c], down: {b: stopped, c: stopped}}\nsteps: [{start: b}]")
-    spans = node_states(told)
+    result = play("scenario: s\ncluster: {nodes: [a, b, c], down: {b: stopped, c: stopped}}\nsteps: [{start: b}]")
+    spans = node_states(result)
     assert [what for _, what in spans["b"]] == ["down", "booting", "running"]
     assert [what for _, what in spans["c"]] == ["down"]
 
@@ -44,13 +44,13 @@ def test_roles_follow_the_events():
 
 
 def test_roles_end_as_the_outcome_has_them():
-    told = play(UNSYNCHRONISED)
-    last = {node: spans[-1][1] for node, spans in roles(told, "ha.orders").items()}
+    result = play(UNSYNCHRONISED)
+    last = {node: spans[-1][1] for node, spans in roles(result, "ha.orders").items()}
     assert last == {"a": "none", "b": "master", "c": "none"}
 
 
 def test_initial_queue_has_its_known_roles():
-    told = play(
+    result = play(
         """
 scenario: standing
 cluster: {nodes: [a, b, c]}
@@ -59,7 +59,7 @@ queues: [{queue: q, master: a, mirrors: [b, c], synchronised_mirrors: [b, c], me
 steps: [{kill: a}]
 """
     )
-    spans = roles(told, "q")
+    spans = roles(result, "q")
     assert [what for _, what in spans["a"]] == ["master", "none"]
     assert [what for _, what in spans["c"]] == ["synchronised"]
 
@@ -74,14 +74,14 @@ def test_roles_of_members_follow_elections_majorities_and_links():
 
 
 def test_isolated_leader_stays_leader_in_its_lane():
-    told = steps(QUORUM, {"cut": [["a", "c"]]}, {"wait": 75})
-    assert {node: spans[-1][1] for node, spans in roles(told, "q").items() if spans[-1][1] != "follower"} in (
+    result = steps(QUORUM, {"cut": [["a", "c"]]}, {"wait": 75})
+    assert {node: spans[-1][1] for node, spans in roles(result, "q").items() if spans[-1][1] != "follower"} in (
         {"a": "leader_alone", "c": "leader"}, {"a": "leader"},
     )  # fmt: skip
 
 
 def test_lanes_show_added_and_deleted_members():
-    told = steps(
+    result = steps(
         {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}},
         {"delete_member": {"queue": "q", "node": "c"}},
         {"add_member": {"queue": "q", "node": "c"}},
@@ -91,7 +91,7 @@ def test_lanes_show_added_and_deleted_members():
         {"wait": 5},
         {"delete": {"queue": "q"}},
     )
-    spans = roles(told, "q")
+    spans = roles(result, "q")
     assert [what for _, what in spans["c"]][:4] == ["none", "follower", "none", "follower"]
     assert "follower" in [what for _, what in spans["b"]]
     assert {spans[node][-1][1] for node in "abc"} == {"none"}
@@ -119,18 +119,18 @@ steps:
 
 
 def test_paused_node_has_no_role():
-    told = play(PAUSED)
-    assert node_states(told)["a"][-1][1] == "paused"
-    assert roles(told, "q")["a"][-1][1] == "none"
-    told = play(PAUSED.replace("node: b", "node: c").replace("partition: [[a], [b, c]]", "cut: [[a, b]]"))
-    assert [what for _, what in roles(told, "q")["a"]] == ["none", "unsynchronised", "synchronised", "none"]
-    assert any(title.startswith("a: paused from") for title in titles(lanes.svg(told)))
+    result = play(PAUSED)
+    assert node_states(result)["a"][-1][1] == "paused"
+    assert roles(result, "q")["a"][-1][1] == "none"
+    result = play(PAUSED.replace("node: b", "node: c").replace("partition: [[a], [b, c]]", "cut: [[a, b]]"))
+    assert [what for _, what in roles(result, "q")["a"]] == ["none", "unsynchronised", "synchronised", "none"]
+    assert any(title.startswith("a: paused from") for title in titles(lanes.svg(result)))
 
 
 def test_node_without_power_is_down_at_once_and_has_no_role():
-    told = play(PAUSED.replace("partition: [[a], [b, c]]", "power_off: b").replace("wait: 80", "wait: 1"))
-    assert [what for _, what in node_states(told)["b"]] == ["running", "down"]
-    assert [what for _, what in roles(told, "q")["b"]] == ["none", "master", "none"]
+    result = play(PAUSED.replace("partition: [[a], [b, c]]", "power_off: b").replace("wait: 80", "wait: 1"))
+    assert [what for _, what in node_states(result)["b"]] == ["running", "down"]
+    assert [what for _, what in roles(result, "q")["b"]] == ["none", "master", "none"]
 
 
 def test_cut_and_healed_links_are_marked_on_both_lanes():

@@ -54,13 +54,13 @@ def test_bars_are_proportional_to_the_share():
 
 @pytest.mark.parametrize("file", SCENARIOS[::7], ids=lambda file: file.stem)
 def test_load_agrees_with_the_content_of_queues(file):
-    told = outcome(Run.of(load_scenario(file)))
-    assert load.table_html(told)
-    assert load.text(told)
-    published = sum(size(e["detail"]["ids"]) for e in told["events"] if e["event"] == "messages_published")
-    assert all(0 <= one.written <= published for one in load.loads(told))
-    kept = sum(queue["messages"] for queue in told["queues"].values())
-    assert all(one.messages <= kept for one in load.loads(told)) or told["partitions"] or told["queues_elsewhere"]
+    result = outcome(Run.of(load_scenario(file)))
+    assert load.table_html(result)
+    assert load.text(result)
+    published = sum(size(e["detail"]["ids"]) for e in result["events"] if e["event"] == "messages_published")
+    assert all(0 <= one.written <= published for one in load.loads(result))
+    kept = sum(queue["messages"] for queue in result["queues"].values())
+    assert all(one.messages <= kept for one in load.loads(result)) or result["partitions"] or result["queues_elsewhere"]
 
 
 def test_names_are_escaped():

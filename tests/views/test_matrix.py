@@ -89,10 +89,10 @@ def test_deleted_queue_keeps_its_row():
 
 def test_synchronising_mirror_is_labelled():
     run = Run.of(load(SYNCHRONISING))
-    told = outcome(run, run.moment_of(5))
-    assert told["queues"]["q"]["state"] == "syncing"
-    assert replicas(told["queues"]["q"])["b"].description == "unsynchronised mirror, being synchronised, no messages"
-    assert matrix.summary(told).endswith("; syncing: q.")
+    result = outcome(run, run.moment_of(5))
+    assert result["queues"]["q"]["state"] == "syncing"
+    assert replicas(result["queues"]["q"])["b"].description == "unsynchronised mirror, being synchronised, no messages"
+    assert matrix.summary(result).endswith("; syncing: q.")
 
 
 def test_a_quorum_queue_has_a_leader_and_followers():
@@ -102,13 +102,13 @@ def test_a_quorum_queue_has_a_leader_and_followers():
 
 
 def test_quorum_queue_shows_leader_term_majority_lag_and_uncommitted():
-    told = play(QUORUM_PARTED)
-    assert matrix.text(told).splitlines()[1] == (
+    result = play(QUORUM_PARTED)
+    assert matrix.text(result).splitlines()[1] == (
         "q (running, 4 of 5 members online, 10 messages uncommitted): a ● follower, 15 messages; b ✕ down, 15 "
         "messages; c ⬡ leader without a majority in term 2, 15 messages; d ● follower, 10 messages, 6 entries behind; "
         "e ● follower, 10 messages, 6 entries behind"
     )
-    svg = matrix.svg(told)
+    svg = matrix.svg(result)
     assert "q: running, 4 of 5 members online, 10 messages uncommitted" in titles(svg)
     assert ">4/5, 10 uncommitted</text>" in svg
     assert ">t2 15</text>" in svg
@@ -125,8 +125,8 @@ def test_leader_without_a_majority_has_another_shape():
 
 
 def test_each_side_sees_its_own_leader_and_members():
-    told = steps(QUORUM, {"publish": {"queue": "q", "count": 4}}, {"partition": [["a"], ["b", "c"]]}, {"wait": 75})
-    ours, theirs = matrix.text(told).splitlines()[1:]
+    result = steps(QUORUM, {"publish": {"queue": "q", "count": 4}}, {"partition": [["a"], ["b", "c"]]}, {"wait": 75})
+    ours, theirs = matrix.text(result).splitlines()[1:]
     assert ours.startswith("q (minority, 1 of 3 members online, as a sees it): a ⬡ leader without a majority in term 1")
     assert theirs.startswith("q (running, 2 of 3 members online, as b and c see it): b ")
     assert theirs.count("⬢ leader in term 2") == 1
@@ -136,11 +136,11 @@ def test_each_side_sees_its_own_leader_and_members():
 
 def test_lag_is_abbreviated_in_narrow_cells():
     nodes = tuple("abcdefgh")
-    told = steps(
+    result = steps(
         {"declare": {"queue": "q", "arguments": {"x-queue-type": "quorum", "x-quorum-initial-group-size": 3}}},
         {"kill": "b"}, {"publish": {"queue": "q", "count": 2000}}, nodes=nodes,
     )  # fmt: skip
-    assert ">0 -2000</text>" in matrix.svg(told)
+    assert ">0 -2000</text>" in matrix.svg(result)
 
 
 def test_member_on_a_drained_node_is_down():
@@ -197,8 +197,8 @@ def test_queue_known_only_to_another_side_has_a_row():
 def test_uncommitted_messages_are_shown_in_a_partition():
     apart = {"queue": "orders", "count": 5, "node": "a"}
     declared = {"declare": {"queue": "orders", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
-    told = steps(declared, {"partition": [["a"], ["b", "c"]]}, {"wait": 75}, {"publish": apart})
-    texts = [text.text for text in ElementTree.fromstring(matrix.svg(told)).iter(f"{SVG}text")]
+    result = steps(declared, {"partition": [["a"], ["b", "c"]]}, {"wait": 75}, {"publish": apart})
+    texts = [text.text for text in ElementTree.fromstring(matrix.svg(result)).iter(f"{SVG}text")]
     assert {"by a, 1/3, 5 uncommitted", "by b+c, 5 uncommitted"} <= set(texts)
 
 

@@ -28,8 +28,8 @@ def test_every_kind_belongs_to_a_known_event():
 
 
 def test_publish_moves_to_master_mirrors_and_back_as_a_confirm():
-    told = movements(steps(MIRRORED, DECLARE, {"publish": {"queue": "q", "count": 5}}), None)
-    published, confirmed = told
+    shown = movements(steps(MIRRORED, DECLARE, {"publish": {"queue": "q", "count": 5}}), None)
+    published, confirmed = shown
     assert published["routes"] == [[CLIENT, "a"], ["a", "b"], ["a", "c"]]
     assert (published["count"], published["places"]) == (5, ["a", "b", "c"])
     assert confirmed["routes"] == [["a", CLIENT]]
@@ -39,17 +39,17 @@ def test_publish_moves_to_master_mirrors_and_back_as_a_confirm():
 
 def test_promotion_shows_the_lost_messages():
     was, now = before_last_step(UNSYNCHRONISED)
-    told = movements(now, was)
-    assert [one["kind"] for one in told] == ["end", "down", "take_over", "lose"]
-    assert told[2]["routes"] == [["a", "b"]]
-    assert (told[3]["routes"], told[3]["count"]) == ([["a", "a"]], 100)
-    assert all(one["text"].endswith(".") for one in told)
-    assert json.loads(json.dumps(told)) == told
+    shown = movements(now, was)
+    assert [one["kind"] for one in shown] == ["end", "down", "take_over", "lose"]
+    assert shown[2]["routes"] == [["a", "b"]]
+    assert (shown[3]["routes"], shown[3]["count"]) == ([["a", "a"]], 100)
+    assert all(one["text"].endswith(".") for one in shown)
+    assert json.loads(json.dumps(shown)) == shown
 
 
 def test_election_shows_votes():
-    told = movements(steps(QUORUM, {"publish": {"queue": "q", "count": 5}}, {"kill": "a"}), None)
-    elected = next(one for one in told if one["kind"] == "elect")
+    shown = movements(steps(QUORUM, {"publish": {"queue": "q", "count": 5}}, {"kill": "a"}), None)
+    elected = next(one for one in shown if one["kind"] == "elect")
     assert [then for _, then in elected["routes"]] == [elected["node"]]
     assert "a" not in elected["places"]
 
@@ -57,17 +57,17 @@ def test_election_shows_votes():
 def test_deliveries_and_acks_are_shown():
     consume = {"consume": {"consumer": "c", "queue": "q", "node": "b"}}
     publish = {"publish": {"queue": "q", "count": 5, "node": "a"}}
-    told = movements(steps(MIRRORED, DECLARE, publish, consume), None)
-    delivered = next(one for one in told if one["kind"] == "deliver")
+    shown = movements(steps(MIRRORED, DECLARE, publish, consume), None)
+    delivered = next(one for one in shown if one["kind"] == "deliver")
     assert delivered["routes"] == [["a", "b"], ["b", CLIENT]]
     assert "acknowledge" in kinds(MIRRORED, DECLARE, publish, consume, {"ack": {"consumer": "c", "count": 5}})
 
 
 def test_synchronisation_moves_from_master_to_mirrors():
     late = (MIRRORED, DECLARE, {"stop": "b"}, {"publish": {"queue": "q", "count": 50}}, {"start": "b"})
-    told = movements(steps(*late, {"sync_queue": "q"}), None)
-    assert [one["kind"] for one in told][:2] == ["synchronise", "synchronised"]
-    assert told[0]["routes"] == [["a", "b"]]
+    shown = movements(steps(*late, {"sync_queue": "q"}), None)
+    assert [one["kind"] for one in shown][:2] == ["synchronise", "synchronised"]
+    assert shown[0]["routes"] == [["a", "b"]]
 
 
 def test_cut_and_healed_links_are_shown():
@@ -78,8 +78,8 @@ def test_cut_and_healed_links_are_shown():
 
 def test_equal_events_at_one_time_are_one_phase():
     queues = [{"declare": {"queue": f"q{number}", "node": "a"}} for number in range(5)]
-    told = movements(steps(MIRRORED, *queues, {"kill": "a"}), None)
-    down = [one["phase"] for one in told if one["kind"] == "down"]
+    shown = movements(steps(MIRRORED, *queues, {"kill": "a"}), None)
+    down = [one["phase"] for one in shown if one["kind"] == "down"]
     assert (len(down), len(set(down))) == (5, 1)
 
 
@@ -87,9 +87,9 @@ def test_long_step_shows_its_last_phases():
     """Each message expires at its own time, and there are more messages than phases."""
     expiring = {"declare": {"queue": "q", "node": "a", "arguments": {"x-message-ttl": 10_000}}}
     published = [{"publish": {"queue": "q", "count": 1}, "at": 1 + number / 10} for number in range(MOST + 5)]
-    told = movements(steps(expiring, *published, {"wait": 30}), None)
-    assert [one["phase"] for one in told] == [*range(MOST)]
-    assert told[0]["text"].startswith("Message 6 of q ") and told[-1]["text"].startswith("Message 45 of q ")
+    shown = movements(steps(expiring, *published, {"wait": 30}), None)
+    assert [one["phase"] for one in shown] == [*range(MOST)]
+    assert shown[0]["text"].startswith("Message 6 of q ") and shown[-1]["text"].startswith("Message 45 of q ")
 
 
 def test_truncated_log_is_shown_at_the_end():
@@ -98,9 +98,9 @@ def test_truncated_log_is_shown_at_the_end():
     cuts = cut_off(was.moment().state, story.moment().state, story.settings.names)
     assert [(cut["queue"], cut["node"]) for cut in cuts] == [("q", "a")]
     assert cuts[0]["entries"] >= 3
-    told = movements(outcome(story), outcome(was), cuts)
-    assert [one["kind"] for one in told] == ["heal", "publish", "confirm", "cut_log"]
-    assert told[-1]["places"] == ["a"]
+    shown = movements(outcome(story), outcome(was), cuts)
+    assert [one["kind"] for one in shown] == ["heal", "publish", "confirm", "cut_log"]
+    assert shown[-1]["places"] == ["a"]
 
 
 def test_empty_story_has_no_movements():

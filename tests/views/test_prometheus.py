@@ -34,25 +34,25 @@ def test_labels_round_trip():
 
 @pytest.mark.parametrize("sign", ["\ud800", "\u2028", "\u202e", "\x1b"])
 def test_unprintable_characters_are_escaped(sign: str):
-    told = read(exposition([Gauge("hawb_x", "x", [({"node": f"a{sign}"}, 1)])]))
-    assert told == {"hawb_x": {(f"a{sign.encode('unicode_escape').decode()}",): 1.0}}
+    shown = read(exposition([Gauge("hawb_x", "x", [({"node": f"a{sign}"}, 1)])]))
+    assert shown == {"hawb_x": {(f"a{sign.encode('unicode_escape').decode()}",): 1.0}}
 
 
 def test_nodes_of_a_real_cluster():
     result = CliRunner().invoke(main, ["safe", *map(str, FILES[:3]), "--format", "prometheus"])
     assert result.exit_code == 1
-    told = read(result.stdout)
+    shown = read(result.stdout)
     a, b = "a@10.77.9.1", "b@10.77.9.2"
-    assert told["hawb_node_safe_to_stop"] == {(a,): 0, (b,): 0, ("c@10.77.9.3",): 0}
-    assert told["hawb_node_end_lost_messages"][b, "stop"] == 5
-    assert told["hawb_node_end_queues_down"][a, "stop"] > 0
-    assert told["hawb_node_check_failing_queues"][b, "check_if_node_is_quorum_critical"] >= 0
+    assert shown["hawb_node_safe_to_stop"] == {(a,): 0, (b,): 0, ("c@10.77.9.3",): 0}
+    assert shown["hawb_node_end_lost_messages"][b, "stop"] == 5
+    assert shown["hawb_node_end_queues_down"][a, "stop"] > 0
+    assert shown["hawb_node_check_failing_queues"][b, "check_if_node_is_quorum_critical"] >= 0
 
 
 def test_an_audit():
-    told = read(exposition(of_audit(audited_summary())))
-    assert told["hawb_audit_clusters"] == {(): 9}
-    assert told["hawb_audit_queues"] == {("classic",): 90, ("quorum",): 10}
-    assert told["hawb_audit_risk_queues"]["mirroring-silenced", "error"] == 9
-    assert told["hawb_audit_blocked_queues"] == {("not durable",): 3}
-    assert told["hawb_audit_refused_files"] == {(): 1}
+    shown = read(exposition(of_audit(audited_summary())))
+    assert shown["hawb_audit_clusters"] == {(): 9}
+    assert shown["hawb_audit_queues"] == {("classic",): 90, ("quorum",): 10}
+    assert shown["hawb_audit_risk_queues"]["mirroring-silenced", "error"] == 9
+    assert shown["hawb_audit_blocked_queues"] == {("not durable",): 3}
+    assert shown["hawb_audit_refused_files"] == {(): 1}

@@ -32,9 +32,9 @@ def with_rates(found: WhatIf, **times: float | None) -> WhatIf:
 
 
 def test_title_names_the_recommended_number(found: WhatIf):
-    told = sentence(found)
-    assert told.startswith("With 3 replicas a mirrored queue stays in use while 2 nodes fail, a quorum queue while 1")
-    assert told.endswith("; the quorum queue passes on 4.7 times as many messages a second.")
+    shown = sentence(found)
+    assert shown.startswith("With 3 replicas a mirrored queue stays in use while 2 nodes fail, a quorum queue while 1")
+    assert shown.endswith("; the quorum queue passes on 4.7 times as many messages a second.")
     assert sentence(replace(found, members=1)).startswith(
         "With 1 replica a mirrored queue stays in use while no node fails, a quorum queue while no node fails; "
     )

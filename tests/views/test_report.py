@@ -24,12 +24,12 @@ def page_of(told: dict, scenario: str = "scenario: x") -> Page:
 
 
 def test_page_has_story_figures_ledger_and_reasons():
-    told = play(UNSYNCHRONISED)
-    page = page_of(told, "scenario: <x>")
-    assert [one.text for one in sentences(told) if one.text not in page.said] == []
+    result = play(UNSYNCHRONISED)
+    page = page_of(result, "scenario: <x>")
+    assert [one.text for one in sentences(result) if one.text not in page.said] == []
     for said in ("Messages 1 to 100 of ha.orders were lost", "scenario: <x>", "publishes written"):
         assert said in page.said
-    headings = re.findall("<h2>(.*?)</h2>", report.page(told, ""))
+    headings = re.findall("<h2>(.*?)</h2>", report.page(result, ""))
     assert headings == [
         *("What to do", "At a glance", "What was lost, and why", "In figures", "What happened"),
         *("The same as a scenario", "What is assumed"),
@@ -65,8 +65,8 @@ def test_every_story_gives_a_page_with_valid_pictures(file):
 
 
 def test_lanes_show_the_worst_affected_queues():
-    told = play(UNSYNCHRONISED)
-    assert report.worst(told) == ["ha.orders"]
+    result = play(UNSYNCHRONISED)
+    assert report.worst(result) == ["ha.orders"]
     assert report.worst(steps({"declare": {"queue": "q", "node": "a"}})) == []
     many = [{"declare": {"queue": f"q{number}", "node": "a"}} for number in range(9)]
     publish = {"publish": {"queue": "q7", "count": 5, "persistent": False}}

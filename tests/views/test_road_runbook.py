@@ -49,8 +49,8 @@ def test_steps_are_in_order_with_the_move_before_4_0():
 
 
 def test_khepri_is_enabled_as_a_step_before_4_3():
-    told = text(policy(ha_mode="all"), queues=[queue("q")])
-    before, after = told.split("Step 3: ")
+    shown = text(policy(ha_mode="all"), queues=[queue("q")])
+    before, after = shown.split("Step 3: ")
     assert "enable_feature_flag khepri_db" not in before and "enable_feature_flag khepri_db" in after
     rolled = before.split("### After the last node")[-1]
     assert "enable_feature_flag rabbitmq_4.2.0" in rolled and "enable_feature_flag all" not in rolled
@@ -67,9 +67,9 @@ def test_metadata_outage_is_stated_for_the_number_of_nodes(nodes: str, told: str
 
 
 def test_transient_queues_that_prevent_booting_are_named():
-    told = text(queues=[queue("goes", durable=False)])
-    assert "What 4.3.6 refuses of it" in headings(told)
-    assert "no node boots while the cluster has one" in told and "`goes`" in told
+    shown = text(queues=[queue("goes", durable=False)])
+    assert "What 4.3.6 refuses of it" in headings(shown)
+    assert "no node boots while the cluster has one" in shown and "`goes`" in shown
 
 
 def test_mirrors_are_waited_for_only_while_there_are_any():
@@ -102,20 +102,20 @@ def test_names_are_escaped(name: str):
     made = cluster(policy(name, ha_mode="all", max_length=1), queues=[queue(name, durable=False), queue(f"{name}2")],
                    version="3.13", nodes={name: True}, release="3.13.7`<i>\u202e")  # fmt: skip
     plan = crossed(made, "4.3", MATRIX)
-    told = runbook(plan, [], MATRIX)
-    assert "\u202e" not in told and "\x1b" not in told and "<i>" not in re.sub(r"`[^`\n]*`", "", told)
-    assert len(headings(told)) == len(headings(text(queues=[queue("q", durable=False), queue("q2")])))
-    page = Page(view.page(plan, told))
+    shown = runbook(plan, [], MATRIX)
+    assert "\u202e" not in shown and "\x1b" not in shown and "<i>" not in re.sub(r"`[^`\n]*`", "", shown)
+    assert len(headings(shown)) == len(headings(text(queues=[queue("q", durable=False), queue("q2")])))
+    page = Page(view.page(plan, shown))
     assert not [tag for tag, _ in page.elements if tag in FETCHING]
-    rows = [line for line in told.splitlines() if line.startswith("| ")]
+    rows = [line for line in shown.splitlines() if line.startswith("| ")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {3, 4, 5, 6}
 
 
 def test_long_lists_of_names_are_counted():
     many = [queue(f"q{number:02}", durable=False) for number in range(30)]
     made = cluster(queues=many, release="4.2.1", version="4.0")
-    told = runbook(crossed(made, "4.3", MATRIX), [], MATRIX)
-    assert "| 30 | `q00`" in told and "`q19` and 10 more" in told
+    shown = runbook(crossed(made, "4.3", MATRIX), [], MATRIX)
+    assert "| 30 | `q00`" in shown and "`q19` and 10 more" in shown
 
 
 def test_plan_without_a_path_has_no_steps():
@@ -123,8 +123,8 @@ def test_plan_without_a_path_has_no_steps():
 
 
 def test_blue_green_runbook_imports_users_and_moves_messages():
-    told = text(policy(ha_mode="all"), queues=[queue("q")])
-    part = told.split("## In a new cluster")[1].split("\n## ")[0]
+    shown = text(policy(ha_mode="all"), queues=[queue("q")])
+    part = shown.split("## In a new cluster")[1].split("\n## ")[0]
     order = ["definitions definitions.json", "{users, permissions, topic_permissions}", "definitions users.json",
              "list_permissions -p /", "enable rabbitmq_shovel", "set_parameter -p VHOST shovel",
              "# on the old cluster"]  # fmt: skip
@@ -136,8 +136,8 @@ def test_blue_green_runbook_imports_users_and_moves_messages():
 
 
 def test_differences_of_real_nodes_are_stated():
-    told = text(policy(ha_mode="all"), queues=[queue("q")])
-    assert "unacknowledged, counts as empty there" in told
-    assert "Put the copy of its data folder back" in told and "exit status 69 if some are" in told
-    at_the_end = told.split(": 4.2 -> 4.3")[1]
+    shown = text(policy(ha_mode="all"), queues=[queue("q")])
+    assert "unacknowledged, counts as empty there" in shown
+    assert "Put the copy of its data folder back" in shown and "exit status 69 if some are" in shown
+    at_the_end = shown.split(": 4.2 -> 4.3")[1]
     assert "check_local_alarms" not in at_the_end and '--node="$NODE" alarms' in at_the_end

@@ -21,7 +21,7 @@ from hawb.views.tables import NAME_CELL, WIDTH, cell
 
 
 def test_table_is_that_of_rabbitmqctl_with_the_number_of_replicas():
-    told = steps(
+    result = steps(
         policy(ha_mode="exactly", ha_params=2),
         {"declare": {"queue": "two", "node": "a"}},
         {"publish": {"queue": "two", "count": 1500, "node": "a"}},
@@ -29,7 +29,7 @@ def test_table_is_that_of_rabbitmqctl_with_the_number_of_replicas():
         {"declare": {"queue": "plain", "node": "b"}},
         policy(ha_mode="all"),
     )
-    assert list_queues(told).splitlines() == [
+    assert list_queues(result).splitlines() == [
         "name    policy    type     state      messages  node                   mirrors    synchronised mirrors",
         "plain   p         classic  running           0  b +2                   [a, c]     [a, c]",
         "two     p         classic  running        1500  a (+2 unsynchronised)  [b, c]     []",
@@ -37,8 +37,8 @@ def test_table_is_that_of_rabbitmqctl_with_the_number_of_replicas():
 
 
 def test_the_virtual_host_has_a_column_when_there_are_several():
-    told = steps({"declare": {"queue": "shop::q"}}, {"declare": {"queue": "q"}})
-    assert [line.split()[:2] for line in list_queues(told).splitlines()] == [
+    result = steps({"declare": {"queue": "shop::q"}}, {"declare": {"queue": "q"}})
+    assert [line.split()[:2] for line in list_queues(result).splitlines()] == [
         ["vhost", "name"],
         ["/", "q"],
         ["shop", "q"],
@@ -56,14 +56,14 @@ def test_quorum_queues_have_members_in_place_of_mirrors():
 
 def test_uncommitted_messages_are_not_counted():
     quorum = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
-    told = steps(quorum, {"kill": ["b", "c"]}, {"publish": {"queue": "q", "count": 7}})
-    assert list_queues(told).splitlines() == [
+    result = steps(quorum, {"kill": ["b", "c"]}, {"publish": {"queue": "q", "count": 7}})
+    assert list_queues(result).splitlines() == [
         "name    policy    type    state       messages    uncommitted  node    members    online",
         "q                 quorum  minority           0              7  a +2    [a, b, c]  [a]",
     ]
-    (row,) = ledger.rows(told)
+    (row,) = ledger.rows(result)
     assert (row.figures["published"].now, row.figures["in queue"].now, row.figures["uncommitted"].now) == (7, 0, 7)
-    assert "uncommitted" in ledger.html(told)
+    assert "uncommitted" in ledger.html(result)
     leaderless = steps(quorum, {"kill": ["a", "b"]})
     assert list_queues(leaderless).splitlines()[1].split()[4:6] == ["none", "+3"]
 
@@ -74,8 +74,8 @@ def test_names_that_look_like_numbers_stay_names():
 
 def test_long_lists_of_nodes_are_shortened():
     nodes = tuple(f"n{index}" for index in range(8))
-    told = steps(policy(ha_mode="all"), {"declare": {"queue": "q"}}, nodes=nodes)
-    assert "[n1, n2, n3, 4 more]" in list_queues(told)
+    result = steps(policy(ha_mode="all"), {"declare": {"queue": "q"}}, nodes=nodes)
+    assert "[n1, n2, n3, 4 more]" in list_queues(result)
 
 
 def test_table_without_queues_states_it():
@@ -154,8 +154,8 @@ def test_the_ledger_marks_what_changed():
 
 
 def test_deleted_queue_keeps_its_ledger():
-    told = steps({"declare": {"queue": "q"}}, {"publish": {"queue": "q", "count": 3}}, {"delete": {"queue": "q"}})
-    (row,) = ledger.rows(told, steps({"wait": 1}))
+    result = steps({"declare": {"queue": "q"}}, {"publish": {"queue": "q", "count": 3}}, {"delete": {"queue": "q"}})
+    (row,) = ledger.rows(result, steps({"wait": 1}))
     assert (row.figures["published"].now, row.figures["in queue"].now, row.figures["otherwise removed"].now) == (
         3,
         0,
@@ -178,8 +178,8 @@ def test_names_are_escaped(name):
 
 
 def test_views_need_nothing_but_json():
-    told = json.loads(json.dumps(play(UNSYNCHRONISED)))
-    assert report(told) == report(play(UNSYNCHRONISED))
+    answer = json.loads(json.dumps(play(UNSYNCHRONISED)))
+    assert report(answer) == report(play(UNSYNCHRONISED))
 
 
 def test_in_a_partition_each_side_has_its_own_table():
@@ -193,8 +193,8 @@ def test_in_a_partition_each_side_has_its_own_table():
     ]
     policy = "policies: [{name: p, pattern: ^q$, definition: {ha-mode: all}}]"
     story = "".join(f"  - {step}\n" for step in steps)
-    told = outcome(Run.of(load(f"scenario: t\ncluster: {{nodes: [a, b, c]}}\n{policy}\nsteps:\n{story}")))
-    assert told["queues"].keys() == {"q"} and told["queues_elsewhere"].keys() == {"theirs"}
-    ours, others = report(told).split("\n\n")[1:3]
+    result = outcome(Run.of(load(f"scenario: t\ncluster: {{nodes: [a, b, c]}}\n{policy}\nsteps:\n{story}")))
+    assert result["queues"].keys() == {"q"} and result["queues_elsewhere"].keys() == {"theirs"}
+    ours, others = report(result).split("\n\n")[1:3]
     assert ours.startswith("As a sees it:") and "theirs" not in ours and "10" in ours
     assert others.startswith("As b and c see it:") and "theirs" in others and "15" in others

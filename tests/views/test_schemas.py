@@ -39,9 +39,9 @@ def test_stored_schema_is_up_to_date(command: str):
 
 @pytest.mark.parametrize("command", schemas.COMMANDS)
 def test_schema_is_valid_and_has_its_version_in_its_name(command: str):
-    told = json.loads(schemas.kept(command))
-    Draft202012Validator.check_schema(told)
-    assert told["$id"] == f"urn:hawb:schema:{schemas.VERSION}:{command}"
+    decoded = json.loads(schemas.kept(command))
+    Draft202012Validator.check_schema(decoded)
+    assert decoded["$id"] == f"urn:hawb:schema:{schemas.VERSION}:{command}"
 
 
 def test_every_command_with_json_output_has_a_schema():

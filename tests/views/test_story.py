@@ -123,9 +123,9 @@ def test_story_of_a_loss():
 
 
 def test_a_sentence_points_to_its_event():
-    told = play(UNSYNCHRONISED)
-    loss = next(s for s in sentences(told) if s.tone == "loss")
-    assert loss.index == told["losses"][0]["event"]
+    result = play(UNSYNCHRONISED)
+    loss = next(s for s in sentences(result) if s.tone == "loss")
+    assert loss.index == result["losses"][0]["event"]
     assert loss.queues == ("ha.orders",)
 
 
@@ -150,8 +150,8 @@ def test_equal_events_of_several_queues_are_one_sentence():
 
 
 def test_causes_do_not_change_the_story():
-    told = play(UNSYNCHRONISED)
-    assert sentences(recorded(told)) == sentences(told)
+    result = play(UNSYNCHRONISED)
+    assert sentences(recorded(result)) == sentences(result)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -176,8 +176,8 @@ LOGGED = [
 
 @pytest.mark.parametrize(("version", "promoted"), [("3.8", "to master"), ("3.10", "to leader"), ("3.13", "to leader")])
 def test_log_lines_are_those_of_the_version(version, promoted):
-    told = steps(*LOGGED, nodes=("a", "b"), version=version)
-    lines = [line for line in log_lines(told) if line is not None]
+    result = steps(*LOGGED, nodes=("a", "b"), version=version)
+    lines = [line for line in log_lines(result) if line is not None]
     about = "Mirrored queue 'two.replicas' in vhost '/': "
     assert lines == [
         f"{about}Adding mirror on node b: <pid>",
@@ -203,38 +203,38 @@ def test_a_mirror_that_policy_drops_is_logged_but_not_the_end_of_mirroring():
 
 
 def test_end_of_the_last_node_is_not_logged():
-    told = steps({"kill": "a"}, nodes=("a",))
-    assert "node_down_noticed" in [event["event"] for event in told["events"]]
-    assert set(log_lines(told)) == {None}
+    result = steps({"kill": "a"}, nodes=("a",))
+    assert "node_down_noticed" in [event["event"] for event in result["events"]]
+    assert set(log_lines(result)) == {None}
 
 
 def test_running_nodes_log_a_starting_node():
-    told = steps({"stop": ["c"]}, {"kill": "a"}, {"start": "a"}, {"stop": ["b", "a"]}, {"start": "a"})
-    up = [line for line in log_lines(told) if line and " up" in line]
+    result = steps({"stop": ["c"]}, {"kill": "a"}, {"start": "a"}, {"stop": ["b", "a"]}, {"start": "a"})
+    up = [line for line in log_lines(result) if line and " up" in line]
     assert up == ["node a up\nrabbit on node a up\nrabbit on node b up"]
 
 
 def test_nodes_in_a_minority_log_that_they_pause():
     cluster = "cluster: {nodes: [a, b, c], cluster_partition_handling: pause_minority}\n"
-    told = play(f"scenario: x\n{cluster}steps:\n  - partition: [[a], [b, c]]\n  - wait: 90\n")
-    lines = "\n".join(line for line in log_lines(told) if line).splitlines()
+    result = play(f"scenario: x\n{cluster}steps:\n  - partition: [[a], [b, c]]\n  - wait: 90\n")
+    lines = "\n".join(line for line in log_lines(result) if line).splitlines()
     assert {"rabbit on node a down", "node a down: net_tick_timeout"} <= set(lines)
     assert lines.count("Cluster minority/secondary status detected - awaiting recovery") == 1
 
 
 @pytest.mark.parametrize(("alarms", "line"), [(0, "complete"), (1, " synchronisation cancelled ")])
 def test_only_a_suspended_synchronisation_is_logged_as_cancelled(alarms, line):
-    told = play(
+    result = play(
         "scenario: x\ncluster: {nodes: [a, b]}\npolicies: [{name: p, pattern: .*, definition: {ha-mode: all}}]\n"
         "queues: [{queue: q, master: a, mirrors: [b], messages: 30000, size: 4000}]\nsteps:\n"
         + "  - alarm: {node: b, resource: memory}\n" * alarms
         + "  - sync_queue: q\n    at: 1\n  - cancel_sync_queue: q\n    at: 1.01\n"
     )
-    assert log_lines(told)[-1] == f"Mirrored queue 'q' in vhost '/': Synchronising: {line}"
+    assert log_lines(result)[-1] == f"Mirrored queue 'q' in vhost '/': Synchronising: {line}"
 
 
 def test_policies_in_force_follow_the_events():
-    told = steps(
+    result = steps(
         {"declare": {"queue": "q"}},
         policy(ha_mode="all"),
         policy(ha_mode="exactly", ha_params=2),
@@ -243,15 +243,15 @@ def test_policies_in_force_follow_the_events():
         {"declare": {"queue": "late"}},
         {"delete": {"queue": "late"}},
     )
-    in_force, last = PoliciesInForce(Chronicle(told)), len(told["events"]) - 1
-    applied = [index for index, event in enumerate(told["events"]) if event["event"] == "policy_applied"]
+    in_force, last = PoliciesInForce(Chronicle(result)), len(result["events"]) - 1
+    applied = [index for index, event in enumerate(result["events"]) if event["event"] == "policy_applied"]
     modes = [(in_force.definition("q", index) or {}).get("ha-mode") for index in (0, *applied)]
     assert modes == [None, "all", "exactly", None, "all"]
     assert in_force.name("late", last) == "p"
 
 
 def test_stopped_mirrors_are_logged():
-    told = steps(
+    result = steps(
         policy(ha_mode="all"),
         {"declare": {"queue": "q", "node": "a"}},
         {"publish": {"queue": "q", "count": 5, "node": "a"}},
@@ -261,4 +261,4 @@ def test_stopped_mirrors_are_logged():
         nodes=("a", "b"),
     )
     line = "Mirrored queue 'q' in vhost '/': Stopping all nodes on master shutdown since no synchronised mirror "
-    assert f"{line}(replica) is available" in log_lines(told)
+    assert f"{line}(replica) is available" in log_lines(result)

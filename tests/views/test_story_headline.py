@@ -45,9 +45,9 @@ def test_headlines_of_random_stories_agree_with_their_ledgers(first: int):
 
 
 def test_lost_and_refused_messages_are_counted_separately():
-    told = play(WITH_QUEUE_AND_ONE_MORE)
-    assert disagreements(told) == []
-    assert toned_headline(told)["text"] == (
+    result = play(WITH_QUEUE_AND_ONE_MORE)
+    assert disagreements(result) == []
+    assert toned_headline(result)["text"] == (
         "5 messages of q are lost, all of them confirmed; no queue took 1 message for q, though it was confirmed;"
         " RabbitMQ refused step 6."
     )
@@ -56,21 +56,21 @@ def test_lost_and_refused_messages_are_counted_separately():
 def test_headline_counts_lost_messages_that_were_confirmed():
     transient = {"declare": {"queue": "q", "node": "a", "durable": False}}
     plain = {"publish": {"queue": "q", "count": 2, "mode": "plain", "node": "a"}}
-    told = steps(transient, {"publish": {"queue": "q", "count": 3, "node": "a"}}, plain, {"kill": "a"})
-    assert disagreements(told) == []
-    assert toned_headline(told)["text"].startswith("5 messages of q are lost, 3 of them confirmed")
+    result = steps(transient, {"publish": {"queue": "q", "count": 3, "node": "a"}}, plain, {"kill": "a"})
+    assert disagreements(result) == []
+    assert toned_headline(result)["text"].startswith("5 messages of q are lost, 3 of them confirmed")
 
 
 @pytest.mark.parametrize("mode", ["confirm", "plain", "tx"])
 def test_refused_messages_prevent_a_yes(mode: str):
-    told = steps({"declare": {"queue": "ha.orders"}}, {"publish": {"queue": "ha.order", "count": 3, "mode": mode}})
-    assert disagreements(told) == []
-    assert toned_headline(told)["tone"] == "harmed"
-    assert toned_headline(told)["text"].startswith("No queue took 3 messages for ha.order")
+    result = steps({"declare": {"queue": "ha.orders"}}, {"publish": {"queue": "ha.order", "count": 3, "mode": mode}})
+    assert disagreements(result) == []
+    assert toned_headline(result)["tone"] == "harmed"
+    assert toned_headline(result)["text"].startswith("No queue took 3 messages for ha.order")
 
 
 def test_paused_node_is_not_a_side_of_a_partition():
-    told = play("""
+    result = play("""
         scenario: paused
         cluster: {nodes: [a, b, c], version: "3.13", cluster_partition_handling: pause_minority}
         steps:
@@ -79,23 +79,23 @@ def test_paused_node_is_not_a_side_of_a_partition():
           - partition: [[a], [b, c]]
           - wait: 100
     """)
-    assert "views" in told["queues"]["r"] and told["nodes"]["a"] == "paused"
-    assert toned_headline(told)["text"] == "Nothing is lost, but q is down."
+    assert "views" in result["queues"]["r"] and result["nodes"]["a"] == "paused"
+    assert toned_headline(result)["text"] == "Nothing is lost, but q is down."
 
 
 def test_full_queue_is_stated():
     full = {"queue": "q", "arguments": {"x-max-length": 2, "x-overflow": "reject-publish"}}
-    told = steps({"declare": full}, {"publish": {"queue": "q", "count": 5}}, {"publish": {"queue": "q", "count": 5}})
-    assert disagreements(told) == []
-    assert headline(told).untaken.count and not headline(told).untaken.confirmed
+    result = steps({"declare": full}, {"publish": {"queue": "q", "count": 5}}, {"publish": {"queue": "q", "count": 5}})
+    assert disagreements(result) == []
+    assert headline(result).untaken.count and not headline(result).untaken.confirmed
 
 
 def test_losses_outages_and_refusals_share_one_headline():
-    told = steps(
+    result = steps(
         {"declare": {"queue": "t", "node": "a", "durable": False}}, {"declare": {"queue": "q", "node": "a"}},
         {"publish": {"queue": "t", "count": 2, "node": "a"}}, {"kill": "a"}, {"purge": "x"},
     )  # fmt: skip
-    assert toned_headline(told)["text"] == (
+    assert toned_headline(result)["text"] == (
         "2 messages of t are lost, all of them confirmed; q is down; RabbitMQ refused step 5."
     )
     healthy = steps(policy(ha_mode="all"), {"declare": {"queue": "q"}}, {"purge": "x"})

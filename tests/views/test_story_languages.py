@@ -80,21 +80,21 @@ def test_texts_of_stories_come_from_the_catalogues(tmp_path: Path) -> None:
     with pseudo_language(tmp_path):
         left = {}
         for file in SCENARIOS[::EACH]:
-            told = played(file)
-            names = names_of(told)
-            advice = run_verdict.todo(told, advised(Run.of(load(file)), told))
-            for text in [*texts(told), *(one.what for one in advice)]:
+            result = played(file)
+            names = names_of(result)
+            advice = run_verdict.todo(result, advised(Run.of(load(file)), result))
+            for text in [*texts(result), *(one.what for one in advice)]:
                 if words := plain_words(text, names):
                     left[file.name, text] = words
     assert not left
 
 
 def test_report_of_a_story_is_in_the_language_in_force() -> None:
-    told = played(Path("data/scenarios/unsynchronised-mirror-promoted.yaml"))
+    result = played(Path("data/scenarios/unsynchronised-mirror-promoted.yaml"))
     with language("zh"):
-        chinese = run_report.report(told, width=60)
+        chinese = run_report.report(result, width=60)
     with language("pt"):
-        portuguese = run_report.report(told)
+        portuguese = run_report.report(result)
     assert "✕ 否：ha.orders 的 100 条消息已丢失，全部已确认。" in chinese
     assert "最后一个持有它们的运行中副本是 a 上的主节点" in chinese.replace("\n  ", "")
     assert max(2 * sum(c > "\u2e7f" for c in line) + sum(c < "\u2e80" for c in line)
@@ -105,9 +105,9 @@ def test_report_of_a_story_is_in_the_language_in_force() -> None:
 
 @pytest.mark.parametrize("name", ["zh", "pt"])
 def test_why_keeps_numbers_names_and_keys(name: str) -> None:
-    told = played(Path("data/scenarios/unsynchronised-mirror-promoted.yaml"))
+    result = played(Path("data/scenarios/unsynchronised-mirror-promoted.yaml"))
     with language(name):
-        (paragraph,) = why.whys(told)
+        (paragraph,) = why.whys(result)
     mark = "," if name == "pt" else "."
     keys = ("ha-sync-mode", "manual", "ha-promote-on-failure", "always")
     for kept in ("ha.orders", f"7{mark}006", f"6{mark}004", *keys):

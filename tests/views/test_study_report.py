@@ -14,18 +14,18 @@ ROW = {
 
 def test_report_has_a_table_for_each_observed_measure():
     none = ROW | {"measure": "refused", "mean": 0.0, "share": 0.0}
-    told = report("A \x1b study", [ROW, ROW | {"design": "few", "mean_low": None, "mean_high": None}, none])
-    assert "\x1b" not in told
-    lines = [line.split() for line in told.splitlines()]
+    shown = report("A \x1b study", [ROW, ROW | {"design": "few", "mean_low": None, "mean_high": None}, none])
+    assert "\x1b" not in shown
+    lines = [line.split() for line in shown.splitlines()]
     assert ["rack", "two", "12,346", "1.235", "to", "23,457", "20.0", "%", "18.0", "%", "to", "23.0", "%"] in lines
     assert ["rack", "few", "12,346", "20.0", "%", "18.0", "%", "to", "23.0", "%"] in lines
-    assert "None in any trial\n  refused\n" in told
+    assert "None in any trial\n  refused\n" in shown
 
 
 def test_mean_of_few_events_has_no_interval_and_states_the_needed_trials():
     rare = ROW | {"design": "rare", "share": 0.002}
-    told = report("A study", [ROW, rare, rare | {"design": "biased", "effective_trials": 900.0}])
-    cells = [line.split("12,346")[1].strip().split("  ")[0] for line in told.splitlines() if "12,346" in line]
+    shown = report("A study", [ROW, rare, rare | {"design": "biased", "effective_trials": 900.0}])
+    cells = [line.split("12,346")[1].strip().split("  ")[0] for line in shown.splitlines() if "12,346" in line]
     assert cells == [
         "1.235 to 23,457", "takes 80,000 trials", "1.235 to 23,457",
     ]  # fmt: skip

@@ -13,10 +13,10 @@ ALL = policy(ha_mode="all")
 
 
 def test_verdict_states_the_loss_and_its_explanation_is_the_reason():
-    told = play(UNSYNCHRONISED)
+    result = play(UNSYNCHRONISED)
     text = "100 messages of ha.orders are lost, all of them confirmed."
-    assert toned_headline(told) == {"tone": "lost", "text": text}
-    assert reasons(told)[0].startswith("Messages 1 to 100 of ha.orders were lost")
+    assert toned_headline(result) == {"tone": "lost", "text": text}
+    assert reasons(result)[0].startswith("Messages 1 to 100 of ha.orders were lost")
 
 
 def test_leading_name_is_not_capitalised():

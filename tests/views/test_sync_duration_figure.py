@@ -52,8 +52,8 @@ def test_equal_batch_sizes_share_a_labelled_line():
 
 def test_title_states_how_long_the_deepest_queue_is_blocked():
     found = {size: duration(10**6, batch_size=size) for size in (4096, 1)}
-    told = sentence(10**6, found)
-    assert told == (
+    shown = sentence(10**6, found)
+    assert shown == (
         f"1,000,000 messages block a queue for {in_a_cell(found[4096])} in batches of 4,096, "
         f"and for {in_a_cell(found[1])} in batches of 1."
     )

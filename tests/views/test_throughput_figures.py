@@ -60,9 +60,9 @@ def test_title_names_the_faster_type_and_the_number_of_predicted_clusters(models
     queues, clusters = models
     errors = [error for model in clusters.values() for error in model.held_out if error is not None]
     near = sum(0.8 <= math.exp(error) <= 1.25 for error in errors)
-    told = sentence(queues, clusters)
-    assert told.startswith("A quorum queue passes on 2.3 times as many messages a second as a classic one; ")
-    assert told.endswith(f"of {len(errors)} clusters {near} are predicted within a quarter by the others.")
+    shown = sentence(queues, clusters)
+    assert shown.startswith("A quorum queue passes on 2.3 times as many messages a second as a classic one; ")
+    assert shown.endswith(f"of {len(errors)} clusters {near} are predicted within a quarter by the others.")
     alike = dict.fromkeys(TYPES, queues["quorum"])
     assert sentence(alike, clusters).startswith("Which type of queue passes on more messages a second is not known; ")
 

@@ -21,22 +21,22 @@ def of(outcome: dict, look: str, queue: str | None = None) -> list:
 
 
 def test_mark_of_a_loss_shows_its_causes():
-    told = play(UNSYNCHRONISED)
-    (lost,) = of(told, "lost", "ha.orders")
-    lines = [line for _, line in explained(Chronicle(told), lost)]
+    result = play(UNSYNCHRONISED)
+    (lost,) = of(result, "lost", "ha.orders")
+    lines = [line for _, line in explained(Chronicle(result), lost)]
     assert lines[0] == "a was killed."
     assert lines[-2].startswith("Messages 1 to 100 of ha.orders were lost")
     assert "ha-promote-on-failure is always (its default)" in lines[-1]
-    times = [t for t, _ in explained(Chronicle(told), lost)]
+    times = [t for t, _ in explained(Chronicle(result), lost)]
     assert (lost.node, times) == ("b", sorted(times))
 
 
 def test_first_cause_comes_first_and_a_fault_has_none():
-    told = play(UNSYNCHRONISED)
-    index = next(i for i, event in enumerate(told["events"]) if event["event"] == "messages_lost")
-    assert [t for t, _ in because(told, index)] == sorted(t for t, _ in because(told, index))
-    fault = of(told, "fault")[0]
-    assert explained(Chronicle(told), fault) == [(fault.t, fault.sentences[0].text)]
+    result = play(UNSYNCHRONISED)
+    index = next(i for i, event in enumerate(result["events"]) if event["event"] == "messages_lost")
+    assert [t for t, _ in because(result, index)] == sorted(t for t, _ in because(result, index))
+    fault = of(result, "fault")[0]
+    assert explained(Chronicle(result), fault) == [(fault.t, fault.sentences[0].text)]
 
 
 def test_redeliveries_have_marks_and_first_deliveries_have_none():
@@ -50,11 +50,11 @@ def test_redeliveries_have_marks_and_first_deliveries_have_none():
 
 
 def test_cut_links_are_lines_until_they_heal():
-    told = steps({"cut": [["a", "b"]], "at": 1}, {"cut": [["a", "c"]], "at": 2}, {"heal": True, "at": 4}, {"wait": 1})
-    found = partings(told)
+    result = steps({"cut": [["a", "b"]], "at": 1}, {"cut": [["a", "c"]], "at": 2}, {"heal": True, "at": 4}, {"wait": 1})
+    found = partings(result)
     assert found["a"] == [(1.0, 2.0, {"b"}), (2.0, 4.0, {"b", "c"})]
     assert (found["b"], found["c"]) == ([(1.0, 4.0, {"a"})], [(2.0, 4.0, {"a"})])
-    assert "a: no link to b and c from 2.0 to 4.0 s" in lanes(told).svg
+    assert "a: no link to b and c from 2.0 to 4.0 s" in lanes(result).svg
     still = steps({"cut": [["a", "b"]], "at": 1}, {"wait": 5})
     assert partings(still)["b"] == [(1.0, 6.0, {"a"})]
 
@@ -72,9 +72,9 @@ def test_queue_without_a_master_has_a_line_on_the_axis():
 
 
 def test_each_mark_is_a_button_that_opens_its_text():
-    told = play(UNSYNCHRONISED)
-    drawn = lanes(told, "ha.orders")
-    page = timeline.html(drawn, told, "one")
+    result = play(UNSYNCHRONISED)
+    drawn = lanes(result, "ha.orders")
+    page = timeline.html(drawn, result, "one")
     targets = re.findall(r'popovertarget="([^"]*)"', page)
     assert targets == re.findall(r' id="([^"]*)"', page)
     assert len(set(targets)) == len(targets) == len(drawn.marks)
@@ -83,18 +83,18 @@ def test_each_mark_is_a_button_that_opens_its_text():
 
 def test_only_the_latest_marks_have_buttons(monkeypatch):
     monkeypatch.setattr(timeline, "MOST", 2)
-    told = play(UNSYNCHRONISED)
-    drawn = lanes(told)
-    page = timeline.html(drawn, told, "one")
+    result = play(UNSYNCHRONISED)
+    drawn = lanes(result)
+    page = timeline.html(drawn, result, "one")
     assert page.count("<button") == 2
     assert f'aria-label="{drawn.marks[-1].text}"' in page
 
 
 def test_shown_moment_has_a_labelled_line():
-    told = play(UNSYNCHRONISED)
-    drawn = lanes(told)
+    result = play(UNSYNCHRONISED)
+    drawn = lanes(result)
     ends = list(drawn.scale.places.items())
-    places = [drawn.scale.at(t) for t in (-1.0, 0.0, 3.5, told["time_s"], 1e9)]
+    places = [drawn.scale.at(t) for t in (-1.0, 0.0, 3.5, result["time_s"], 1e9)]
     assert places == sorted(places)
     assert (places[0], places[1], places[3], places[4]) == (ends[0][1], ends[0][1], ends[-1][1], ends[-1][1])
     assert all(drawn.scale.at(t) == x for t, x in ends)

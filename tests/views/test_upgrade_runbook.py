@@ -46,11 +46,11 @@ def test_markdown_shows_names_literally():
 def test_names_are_escaped(name: str):
     run = cluster(mirrored(f"ha{name}", "ab"), nodes=("a", "b"), ha=ALL | {"ha-promote-on-shutdown": "always"})
     answer = search(run, task_of(run))
-    told = runbook(answer, task_of(run), name)
-    fences = re.findall(r"^`{3,}.*$", told, re.MULTILINE)
+    shown = runbook(answer, task_of(run), name)
+    fences = re.findall(r"^`{3,}.*$", shown, re.MULTILINE)
     assert len(fences) == 2 * (len(answer.plan.stages) + 1)
-    assert "<script" not in re.sub(r"^(`{3,})bash$.*?^\1$", "", told, flags=re.DOTALL | re.MULTILINE)
-    for text in (told, terminal.text(PlannedUpgrade(answer, task_of(run), name).report())):
+    assert "<script" not in re.sub(r"^(`{3,})bash$.*?^\1$", "", shown, flags=re.DOTALL | re.MULTILINE)
+    for text in (shown, terminal.text(PlannedUpgrade(answer, task_of(run), name).report())):
         assert all(letter.isprintable() or letter in "\n\u2068\u2069" for letter in text)
 
 
@@ -64,10 +64,10 @@ def test_the_runbook_of_a_full_stop():
     run = cluster(mirrored("ha"), ha=ALL)
     task = task_of(run)
     found = plan_full_stop(run, task)
-    told = stop_runbook(found, task, "x")
-    stops, starts = told.index("rabbitmqctl --node=c stop"), told.index("rabbitmqctl --node=c await_startup")
-    assert stops < starts < told.index("rabbitmqctl --node=b await_startup") < told.index("--node=a await_startup")
-    assert "a waits for b and c" in told
+    shown = stop_runbook(found, task, "x")
+    stops, starts = shown.index("rabbitmqctl --node=c stop"), shown.index("rabbitmqctl --node=c await_startup")
+    assert stops < starts < shown.index("rabbitmqctl --node=b await_startup") < shown.index("--node=a await_startup")
+    assert "a waits for b and c" in shown
 
 
 RUNBOOK = """\

@@ -57,8 +57,8 @@ def test_verdict_states_the_loss(losses, told):
 def test_messages_missing_from_a_queue_are_stated():
     found = with_losses(kept())
     missed = ClusterEvent(kind="messages_dropped", at_us=0, node="n1", queue="orders", count=3)
-    told = verdict(replace(found, cluster_events=[*found.cluster_events, missed]), PLAIN)
-    assert (told.answer, told.why) == (
+    answer = verdict(replace(found, cluster_events=[*found.cluster_events, missed]), PLAIN)
+    assert (answer.answer, answer.why) == (
         "unknown", "3 persistent messages of orders were on record but missing after an unclean shutdown: lost, or"
         " consumed before")  # fmt: skip
 
@@ -72,8 +72,8 @@ def test_logs_without_a_boot_do_not_show_that_nothing_was_lost():
 
 def test_verdict_states_that_nothing_could_be_simulated():
     found = replace(incident("3.10/sync-cancelled"), no_scenario="the logs are of no cluster", losses=())
-    told = verdict(found, account(found).names)
-    assert (told.answer, told.why) == ("unknown", "the logs are of no cluster")
+    answer = verdict(found, account(found).names)
+    assert (answer.answer, answer.why) == ("unknown", "the logs are of no cluster")
 
 
 def test_every_cause_has_a_text():

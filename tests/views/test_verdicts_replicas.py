@@ -36,10 +36,10 @@ def test_synchronised_mirrors_are_a_yes_but():
 
 
 def test_missing_facts_prevent_a_yes():
-    told = found(queue("q"))
-    assert verdict(told).sentence == "Cannot tell: no file says how many replicas q has."
-    assert todo(told)[0].commands[-1] == "hawb replicas queues.txt"
-    assert verdict(told).exit_status == 3
+    findings = found(queue("q"))
+    assert verdict(findings).sentence == "Cannot tell: no file says how many replicas q has."
+    assert todo(findings)[0].commands[-1] == "hawb replicas queues.txt"
+    assert verdict(findings).exit_status == 3
     assert verdict(found(queue("q"), members("r", 1))).sentence == "No: 1 of 2 queues does not survive 1 failure: r."
 
 
@@ -53,8 +53,8 @@ def test_too_few_replicas_or_nodes_are_a_no():
 
 @pytest.mark.parametrize(("version", "keep"), [("3.13", "mirror them"), ("4.0", "accept one replica")])
 def test_mirroring_is_advised_only_by_releases_with_mirrors(version: str, keep: str):
-    told = " ".join(one.what for one in todo(found(queue("q", durable=False), version=version)))
-    assert f"Decide about q, which cannot be quorum queues: {keep}, or give up the settings" in told
+    shown = " ".join(one.what for one in todo(found(queue("q", durable=False), version=version)))
+    assert f"Decide about q, which cannot be quorum queues: {keep}, or give up the settings" in shown
 
 
 def stream(name: str, **more):
@@ -71,12 +71,12 @@ def test_streams_count_as_replicated_queues():
 
 
 def test_declared_size_of_a_stream_is_stated():
-    told = found(stream("s", arguments={"x-initial-cluster-size": 2}), stream("t"))
-    first, second, rule = on_streams(told)
+    findings = found(stream("s", arguments={"x-initial-cluster-size": 2}), stream("t"))
+    first, second, rule = on_streams(findings)
     assert first == "s: declared with an initial cluster size of 2."
     assert second.startswith("t: declared with a replica on every node that the cluster has then")
     assert "1 or 2 replicas outlives no failure, with 3 or 4 one" in rule
-    assert [one.declared for one in told.advice] == [2, None]
+    assert [one.declared for one in findings.advice] == [2, None]
 
 
 def test_offline_member_does_not_count():
@@ -85,7 +85,7 @@ def test_offline_member_does_not_count():
 
 
 def test_advice_has_commands_and_the_plan_of_the_move():
-    told = found(mirrors("classic", 2), queue("t", durable=False, mirrors=[]))
-    asked = todo(replace(told, before=replace(told.before, files=("own.json",))))
+    findings = found(mirrors("classic", 2), queue("t", durable=False, mirrors=[]))
+    asked = todo(replace(findings, before=replace(findings.before, files=("own.json",))))
     assert asked[0].commands == ("hawb migrate own.json --plan plan/",) and "1 classic queue " in asked[0].what
     assert asked[1].what.startswith("Decide about t, which cannot be")

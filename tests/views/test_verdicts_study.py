@@ -65,11 +65,11 @@ def test_a_design_that_lost_where_the_baseline_lost_none_is_not_recommended_howe
 def test_too_few_events_show_no_difference():
     rare = {"share": 0.03}
     rows = [base() | rare, estimate("new", "lost_confirmed", -3.0, -1.0) | rare]
-    told = verdict(rows, "base")
-    assert told.sentence == (
+    answer = verdict(rows, "base")
+    assert answer.sentence == (
         "Cannot tell: too few trials had any: 60 of two designs, and a difference from base takes 64."
     )
-    assert todo(rows, told, "base", "hawb study x")[0].commands == ("hawb study x",)
+    assert todo(rows, answer, "base", "hawb study x")[0].commands == ("hawb study x",)
     rows[0] |= {"share": 0.2}
     assert verdict(rows, "base").answer == "yes"
 
@@ -82,11 +82,11 @@ def test_more_trials_are_not_advised_if_they_cannot_decide():
 def test_better_here_and_worse_there_is_a_yes_with_a_but():
     rows = [base(), base("disk"), estimate("new", "lost_confirmed", -3.0, -1.0),
             estimate("new", "lost_confirmed", 1.0, 3.0, environment="disk")]  # fmt: skip
-    told = verdict(rows, "base")
-    assert told.sentence == (
+    answer = verdict(rows, "base")
+    assert answer.sentence == (
         "Yes, but only in part: new loses less in 1 of 2 environments than base, and is worse in disk."
     )
-    assert [one.what for one in todo(rows, told, "base", "x")] == [
+    assert [one.what for one in todo(rows, answer, "base", "x")] == [
         "It depends on the environment: choose new in rack and base in disk."
     ]
 
@@ -103,12 +103,12 @@ def test_verdict_on_a_single_design_states_losses():
     one = verdict([base()], "base")
     assert one.sentence == "No: confirmed messages are lost in 20.0 % of the trials of base in rack."
     none = base() | {"share": 0.0, "mean": 0.0}
-    told = verdict([none], None)
-    assert told.sentence == (
+    answer = verdict([none], None)
+    assert answer.sentence == (
         "Cannot tell: none of 1,000 trials lost a confirmed message, so with 95 % certainty at most 0.3 % of the"
         " trials of an environment do (3 divided by their number, the rule of three)."
     )
-    assert todo([none], told, None, "hawb study x")[0].commands == ("hawb study x",)
+    assert todo([none], answer, None, "hawb study x")[0].commands == ("hawb study x",)
     assert verdict([], None).answer == "unknown"
     assert question(None, 1) == question("base", 1) == "Are confirmed messages safe?"
     assert question("base", 2) == "Is any design better than base?"
@@ -116,34 +116,34 @@ def test_verdict_on_a_single_design_states_losses():
 
 def test_too_few_effective_trials_give_no_verdict():
     rows = [base() | {"trials": 20_000, "effective_trials": 81.0, "mean_low": None, "mean_high": None}]
-    told = verdict(rows, "base")
-    assert told.sentence == (
+    answer = verdict(rows, "base")
+    assert answer.sentence == (
         "Cannot tell: the trials of base in rack are worth 81 of 20,000 plain ones, since failures are biased too much."
     )
-    assert todo(rows, told, "base", "x")[0].what.startswith("Bias failures less")
+    assert todo(rows, answer, "base", "x")[0].what.startswith("Bias failures less")
     assert verdict([rows[0] | {"effective_trials": 400.0}], "base").answer == "no"
 
 
 def test_design_with_unobserved_split_brain_is_not_recommended():
     rows = [base(), estimate("autoheal", "lost_confirmed", -3.0, -1.0), estimate("new", DOWN, -3.0, -1.0)]
     unseen = {("autoheal", "cuts")}
-    told = verdict(rows, "base", unseen)
-    assert told.sentence == "Yes: new is out of use for less than base, and is nowhere worse."
-    assert todo(rows, told, "base", "x", unseen)[0].what.startswith("Choose new instead of base")
-    told = verdict(rows[:2], "base", unseen)
-    assert told.sentence == (
+    answer = verdict(rows, "base", unseen)
+    assert answer.sentence == "Yes: new is out of use for less than base, and is nowhere worse."
+    assert todo(rows, answer, "base", "x", unseen)[0].what.startswith("Choose new instead of base")
+    answer = verdict(rows[:2], "base", unseen)
+    assert answer.sentence == (
         "Cannot tell: a split brain of autoheal may lose messages that trials do not count: their clients are all on"
         " one side."
     )
-    assert "clients: every_node" in todo(rows[:2], told, "base", "x", unseen)[0].what
+    assert "clients: every_node" in todo(rows[:2], answer, "base", "x", unseen)[0].what
     assert verdict(rows, "autoheal", unseen).answer == "unknown"
 
 
 def test_difference_below_the_threshold_needs_no_advice():
     rows = [base(), estimate("new", "lost_confirmed", -3.0, 2.0) | {"least_difference": 5.0}]
-    told = verdict(rows, "base")
-    assert told.sentence == "No: no design differs from base by as much as matters."
-    assert todo(rows, told, "base", "x") == ()
+    answer = verdict(rows, "base")
+    assert answer.sentence == "No: no design differs from base by as much as matters."
+    assert todo(rows, answer, "base", "x") == ()
 
 
 def test_uncertain_assumption_is_advised_before_more_trials():
@@ -170,10 +170,10 @@ def test_too_few_trials_advise_more():
 
 def test_trade_off_between_loss_and_downtime_is_stated():
     rows = [base(), estimate("new", "lost_confirmed", -3.0, -1.0), estimate("new", "publish_down_s", 1.0, 3.0)]
-    told = verdict(rows, "base")
-    assert told.sentence == (
+    answer = verdict(rows, "base")
+    assert answer.sentence == (
         "Yes, but only in part: new loses less than base, and is out of use for longer in rack."
     )
-    assert [one.what for one in todo(rows, told, "base", "x")] == [
+    assert [one.what for one in todo(rows, answer, "base", "x")] == [
         "Decide what counts more in rack: new loses less than base, and is out of use for longer."
     ]

@@ -14,26 +14,26 @@ HOLD = {"get": {"queue": "q", "count": 1, "ack": False, "consumer": "h"}}
 
 
 def test_message_in_the_queue():
-    told = steps(policy(ha_mode="all"), DECLARE, publish(5), nodes=("a", "b"))
-    assert why(told, "q", 5) == "Message 5 of q is in the queue, ready, on a and b. The broker confirmed it."
+    result = steps(policy(ha_mode="all"), DECLARE, publish(5), nodes=("a", "b"))
+    assert why(result, "q", 5) == "Message 5 of q is in the queue, ready, on a and b. The broker confirmed it."
 
 
 def test_unsynchronised_mirror_has_later_messages():
-    told = steps(
+    result = steps(
         policy(ha_mode="all"), DECLARE, publish(5), {"stop": "b"}, {"start": "b"}, publish(5), nodes=("a", "b")
     )
-    assert "ready, on a." in why(told, "q", 1)
-    assert "ready, on a and b." in why(told, "q", 6)
+    assert "ready, on a." in why(result, "q", 1)
+    assert "ready, on a and b." in why(result, "q", 6)
 
 
 def test_a_message_that_a_consumer_holds():
-    told = steps(DECLARE, publish(5), {"consume": {"consumer": "c1", "queue": "q", "prefetch": 2}})
-    assert "is in the queue, delivered to c1 and not acknowledged, on a." in why(told, "q", 2)
-    assert "is in the queue, ready, on a." in why(told, "q", 3)
+    result = steps(DECLARE, publish(5), {"consume": {"consumer": "c1", "queue": "q", "prefetch": 2}})
+    assert "is in the queue, delivered to c1 and not acknowledged, on a." in why(result, "q", 2)
+    assert "is in the queue, ready, on a." in why(result, "q", 3)
 
 
 def test_a_message_that_was_delivered_twice():
-    told = steps(
+    result = steps(
         policy(ha_mode="all"),
         DECLARE,
         publish(1),
@@ -45,7 +45,7 @@ def test_a_message_that_was_delivered_twice():
     assert (
         "It was delivered 2 times: to consumer c1 at 0.003 s, then b took over at 0.004 s, to which its predecessor's "
         "deliveries are unknown, to consumer c1 at 0.004 s."
-    ) in why(told, "q", 1)
+    ) in why(result, "q", 1)
 
 
 @pytest.mark.parametrize(
@@ -74,20 +74,20 @@ def test_every_kind_of_removal_has_a_text():
 
 
 def test_a_refused_message_that_was_confirmed():
-    told = steps(DECLARE, {"kill": "a"}, publish(2, node="b"))
-    assert why(told, "q", 1) == (
+    result = steps(DECLARE, {"kill": "a"}, publish(2, node="b"))
+    assert why(result, "q", 1) == (
         "At 0.001 s: No queue took message 1: the node of q is down, and it has no mirrors. The master on a was killed "
         "at 0.0 s. The broker confirmed it."
     )
-    assert whys(told) == ["No queue took messages 1 to 2 of q, and the broker confirmed all of them."]
+    assert whys(result) == ["No queue took messages 1 to 2 of q, and the broker confirmed all of them."]
 
 
 def test_unknown_message_is_refused_with_the_known_ones():
-    told = steps(DECLARE, publish(3))
+    result = steps(DECLARE, publish(3))
     with pytest.raises(ValueError, match="there is no queue 'x'; those of this outcome are 'q'"):
-        why(told, "x", 1)
+        why(result, "x", 1)
     with pytest.raises(ValueError, match="there is no message 4 of 'q': it has messages 1 to 3"):
-        why(told, "q", 4)
+        why(result, "q", 4)
 
 
 def test_recorded_outcome_is_explained_without_missing_facts():

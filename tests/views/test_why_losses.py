@@ -25,12 +25,12 @@ def test_an_unsynchronised_promotion():
 
 
 def test_loss_of_one_message_names_the_others():
-    told = play(UNSYNCHRONISED)
-    assert why(told, "ha.orders", 50) == whys(told)[0]
+    result = play(UNSYNCHRONISED)
+    assert why(result, "ha.orders", 50) == whys(result)[0]
 
 
 def test_parts_of_a_loss_with_different_histories_are_explained_separately():
-    told = steps(
+    result = steps(
         policy(ha_mode="all", ha_promote_on_shutdown="always"),
         DECLARE,
         publish(5),
@@ -41,7 +41,7 @@ def test_parts_of_a_loss_with_different_histories_are_explained_separately():
         {"stop": "a"},
         nodes=("a", "b"),
     )
-    first, second = whys(told)
+    first, second = whys(result)
     assert "Messages 1 to 5 of q" in first
     assert "Of the other replicas that had had them, b was shut down at 0.0" in first
     assert "Messages 6 to 10 of q" in second
@@ -50,7 +50,7 @@ def test_parts_of_a_loss_with_different_histories_are_explained_separately():
 
 
 def test_synchronisation_interrupted_by_the_end_of_the_master():
-    told = steps(
+    result = steps(
         policy(ha_mode="all", ha_sync_mode="automatic"),
         DECLARE,
         publish(500_000),
@@ -61,13 +61,13 @@ def test_synchronisation_interrupted_by_the_end_of_the_master():
     )
     assert (
         "b, the oldest mirror that was left, had been emptied by a synchronisation that ended early at 48.0 s."
-        in (whys(told)[0])
+        in (whys(result)[0])
     )
-    assert "b took over empty." in whys(told)[0]
+    assert "b took over empty." in whys(result)[0]
 
 
 def test_mirror_that_received_all_messages_had_them():
-    told = steps(
+    result = steps(
         policy(ha_mode="all"),
         DECLARE,
         {"stop": "b"},
@@ -79,11 +79,11 @@ def test_mirror_that_received_all_messages_had_them():
         {"start": "c"},
         {"kill": "a"},
     )
-    assert re.search(r"that had had them, c was shut down at 7\.\d+ s, b was shut down at 6\.\d+ s\.", whys(told)[0])
+    assert re.search(r"that had had them, c was shut down at 7\.\d+ s, b was shut down at 6\.\d+ s\.", whys(result)[0])
 
 
 def test_mirror_that_refused_promotion_had_them_until_then():
-    told = steps(
+    result = steps(
         policy(ha_mode="all", ha_promote_on_failure="when-synced"),
         DECLARE,
         publish(5),
@@ -96,12 +96,12 @@ def test_mirror_that_refused_promotion_had_them_until_then():
         {"kill": "a"},
         nodes=("a", "b"),
     )
-    assert "Messages 6 to 10 of q were lost" in whys(told)[1]
-    assert "had had them, b deleted its copy instead of taking over at 6.0" in whys(told)[1]
+    assert "Messages 6 to 10 of q were lost" in whys(result)[1]
+    assert "had had them, b deleted its copy instead of taking over at 6.0" in whys(result)[1]
 
 
 def test_restarted_master_had_them_until_it_went_down_again():
-    told = steps(
+    result = steps(
         policy(ha_mode="all"),
         DECLARE,
         publish(5),
@@ -115,12 +115,12 @@ def test_restarted_master_had_them_until_it_went_down_again():
         {"kill": "b"},
         nodes=("a", "b"),
     )
-    assert "was the master on b, which was killed" in whys(told)[0]
-    assert re.search(r"that had had them, a was shut down at \d\d\.", whys(told)[0])
+    assert "was the master on b, which was killed" in whys(result)[0]
+    assert re.search(r"that had had them, a was shut down at \d\d\.", whys(result)[0])
 
 
 def test_a_mirror_that_came_back_after_a_cancelled_synchronisation_is_one_that_joined_late():
-    told = steps(
+    result = steps(
         policy(ha_mode="all"),
         DECLARE,
         {"stop": "b"},
@@ -133,11 +133,11 @@ def test_a_mirror_that_came_back_after_a_cancelled_synchronisation_is_one_that_j
         {"kill": "a"},
         nodes=("a", "b"),
     )
-    assert "b, the oldest mirror that was left, had joined at 37.0" in whys(told)[0]
+    assert "b, the oldest mirror that was left, had joined at 37.0" in whys(result)[0]
 
 
 def test_mirror_restarted_after_its_master_died_could_not_synchronise():
-    told = steps(
+    result = steps(
         policy(ha_mode="nodes", ha_params=["a", "b"], ha_sync_mode="automatic"),
         DECLARE,
         publish(5),
@@ -146,14 +146,14 @@ def test_mirror_restarted_after_its_master_died_could_not_synchronise():
         {"start": "b"},
         nodes=("a", "b", "c"),
     )
-    [loss] = whys(told)
+    [loss] = whys(result)
     assert "a, which was killed at 1.0" in loss
     assert "b joined at 6.0" in loss and "when no replica with them was left. ha-promote-on-failure is" in loss
     assert "so b took over empty. What a has of them on disk is deleted on return." in loss
 
 
 def test_synchronised_mirror_on_the_record_permits_promotion_of_an_older_one():
-    told = steps(
+    result = steps(
         policy(ha_mode="all", ha_promote_on_failure="when-synced"),
         DECLARE,
         {"stop": "b"},
@@ -164,11 +164,11 @@ def test_synchronised_mirror_on_the_record_permits_promotion_of_an_older_one():
     assert (
         "ha-promote-on-failure is when-synced, but that only asks whether the queue's record lists any synchronised "
         "mirror, and it did, so b took over empty."
-    ) in whys(told)[0]
+    ) in whys(result)[0]
 
 
 def test_a_policy_that_was_in_force_from_the_start_is_quoted():
-    told = play(
+    result = play(
         """
 scenario: policies from the start
 cluster: {nodes: [a, b]}
@@ -180,7 +180,7 @@ steps:
   - kill: a
 """
     )
-    assert whys(told) == [
+    assert whys(result) == [
         "Messages 1 to 5 of q were lost at 0.001 s. The master on a, which had them, was killed at 0.0 s. b, the "
         "oldest mirror that was left, was not synchronised. ha-promote-on-failure is always (its default), so b took "
         "over empty. What a has of them on disk is deleted on return. Whether their publishers had a confirm is not "
@@ -189,7 +189,7 @@ steps:
 
 
 def test_moved_master_left_nothing_on_disk():
-    told = steps(
+    result = steps(
         policy(ha_mode="all"),
         DECLARE,
         publish(5),
@@ -200,13 +200,13 @@ def test_moved_master_left_nothing_on_disk():
         {"rebalance": True},
         nodes=("a", "b"),
     )
-    (told_of_q,) = whys(told)
+    (told_of_q,) = whys(result)
     assert "which was dropped so that another takes over" in told_of_q
     assert "on disk" not in told_of_q
 
 
 def test_transient_messages_of_a_queue_that_waits_for_its_master():
-    told = steps(
+    result = steps(
         policy(ha_mode="all", ha_promote_on_failure="when-synced"),
         DECLARE,
         publish(5),
@@ -216,12 +216,12 @@ def test_transient_messages_of_a_queue_that_waits_for_its_master():
         {"kill": "a"},
         nodes=("a", "b"),
     )
-    assert whys(told) == [
+    assert whys(result) == [
         "Messages 6 to 10 of q were lost at 6.004 s. They were not persistent, so they were gone with the last process "
         "that had them. The master on a was killed at 6.004 s. No mirror was synchronised, and ha-promote-on-failure "
         "is when-synced, so none took over. The broker confirmed all of them."
     ]
-    assert why(told, "q", 1).startswith(
+    assert why(result, "q", 1).startswith(
         "Message 1 of q is on the disk of a: the queue is down until that node is back. If it is delivered, it will be "
         "marked as redelivered."
     )
@@ -230,8 +230,8 @@ def test_transient_messages_of_a_queue_that_waits_for_its_master():
 @pytest.mark.parametrize(("field", "words"), [("exclusive", "exclusive"), ("durable", "not durable")])
 def test_queues_deleted_with_their_node(field, words):
     declared = {"declare": {"queue": "q", "node": "a", field: field == "exclusive"}}
-    told = steps(declared, publish(3), {"kill": "a"})
-    assert f"The queue was {words}, and" in whys(told)[0]
+    result = steps(declared, publish(3), {"kill": "a"})
+    assert f"The queue was {words}, and" in whys(result)[0]
 
 
 def test_cause_without_an_explanation_uses_its_chain(monkeypatch):
@@ -243,9 +243,9 @@ def test_cause_without_an_explanation_uses_its_chain(monkeypatch):
 
 def test_undetected_facts_are_not_stated():
     publish = {"publish": {"queue": "q", "count": 1}}
-    told = steps({"declare": {"queue": "q", "node": "a"}}, publish, {"stop": ["b", "c"]}, {"wipe": "a"})
-    assert "s: a was killed." in why(told, "q", 1)
-    assert "learnt that" not in why(told, "q", 1)
+    result = steps({"declare": {"queue": "q", "node": "a"}}, publish, {"stop": ["b", "c"]}, {"wipe": "a"})
+    assert "s: a was killed." in why(result, "q", 1)
+    assert "learnt that" not in why(result, "q", 1)
 
 
 def test_every_reason_of_master_down_has_a_text():

@@ -11,19 +11,19 @@ QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "
 
 
 def test_committed_message_names_its_majority_and_later_leaders():
-    told = play(QUORUM_PARTED)
-    assert why(told, "q", 3) == (
+    result = play(QUORUM_PARTED)
+    assert why(result, "q", 3) == (
         "Message 3 of q is in the queue, ready, on a, c, d and e. A majority (a, b, c and 2 more) committed it at "
         "0.008 s, in term 1. At 60.009 s: q commits nothing any more: e leads it and reaches no majority of its "
         "members. At 66.609 s: c was elected to lead q, in term 2. At 75.013 s: q commits nothing any more: c leads it "
         "and reaches no majority of its members. The broker confirmed it."
     )
-    assert "on a and c. A majority (a, b and c) committed it at 75.011 s, in term 2." in why(told, "q", 11)
+    assert "on a and c. A majority (a, b and c) committed it at 75.011 s, in term 2." in why(result, "q", 11)
 
 
 def test_uncommitted_message_names_what_prevents_the_commit():
-    told = play(QUORUM_PARTED)
-    assert why(told, "q", 21) == (
+    result = play(QUORUM_PARTED)
+    assert why(result, "q", 21) == (
         "Message 21 of q is not committed: no majority of the queue's members has it. At 75.013 s: q commits nothing "
         "any more: c leads it and reaches no majority of its members. The broker has neither confirmed nor nacked it "
         "so far."
@@ -31,7 +31,7 @@ def test_uncommitted_message_names_what_prevents_the_commit():
 
 
 def test_message_lost_with_its_client_names_the_election_in_between():
-    told = steps(
+    result = steps(
         QUORUM,
         publish(1),
         {"partition": [["a"], ["b", "c"]]},
@@ -41,7 +41,7 @@ def test_message_lost_with_its_client_names_the_election_in_between():
         {"heal": True},
         {"start": "a"},
     )
-    text = why(told, "q", 2)
+    text = why(result, "q", 2)
     assert "Message 2 did not reach q: the node that the publisher was connected to is gone." in text
     assert "q commits nothing any more: a leads it and reaches no majority of its members." in text
     assert "was elected to lead q, in term 2." in text
@@ -49,8 +49,8 @@ def test_message_lost_with_its_client_names_the_election_in_between():
 
 
 def test_lost_disk_no_longer_holds_a_message():
-    told = steps(QUORUM, publish(5), {"stop": ["b", "c"]}, {"wipe": "b"}, {"start": "c"})
-    assert nodes_with(Chronicle(told), "q", 1) == ["a", "c"]
+    result = steps(QUORUM, publish(5), {"stop": ["b", "c"]}, {"wipe": "b"}, {"start": "c"})
+    assert nodes_with(Chronicle(result), "q", 1) == ["a", "c"]
     gone = steps(QUORUM, publish(5), {"kill": ["a", "b"]}, {"wipe": "b"}, {"kill": "c"})
     assert "is in the queue, ready, on no running node." in why(gone, "q", 1)
 
