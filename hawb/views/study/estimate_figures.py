@@ -104,7 +104,7 @@ def _panels(
         panel.hlines(heights, 0, 1, transform=panel.get_yaxis_transform(), color=GRID, linewidth=0.5, zorder=0)
         _panel(panel, each, rows, places, heights, types, signed)
         ends = [end for one in rows for end in one if end is not None]
-        seen = [end if _is_told(each, end) else 0.0 for end in ends] if signed else [max(end, 0.0) for end in ends]
+        seen = [end if _has_sign(each, end) else 0.0 for end in ends] if signed else [max(end, 0.0) for end in ends]
         _scale(panel, each, seen, room)
     axes[0].set_ylim(heights[-1] + 0.8, -1.8)
 
@@ -140,12 +140,12 @@ def _panel(
         face = look.colour if value else PAPER
         axes.hlines(height, low, high, color=look.colour, linewidth=2, alpha=0.5)
         axes.plot(value, height, color=look.colour, marker=MARKERS[look.glyph], markersize=6, markerfacecolor=face)
-        sign = "" if not _is_told(shown, value) else "-" if value < 0 else "+" if signed else ""
+        sign = "" if not _has_sign(shown, value) else "-" if value < 0 else "+" if signed else ""
         label = f"{sign}{shown.text(abs(value))}"
         axes.annotate(label, (max(high, value), height), (7, 0), textcoords="offset points", va="center")
 
 
-def _is_told(shown: Shown, value: float) -> bool:
+def _has_sign(shown: Shown, value: float) -> bool:
     """Return True if a number is large enough to have a sign."""
     return abs(value) >= (SMALLEST_SHARE if shown.share else SMALLEST)
 
