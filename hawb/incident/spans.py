@@ -14,7 +14,7 @@ away when the logs end, was away for at least that long.
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -96,6 +96,13 @@ class _Watched:
         self.cluster, self.reading = cluster, reading
         moments = [settled_us(event, reading.clocks) for event in reading.events]
         self.begin_us, self.end_us = min(moments), max(moments)
+        self._empty_us: dict[str, list[int]] = defaultdict(list)
+        self._removed_us: dict[str | None, int] = {}
+        for event, at_us in zip(reading.events, moments, strict=True):
+            if event.kind == "disk_empty":
+                self._empty_us[event.node].append(at_us)
+            elif event.kind in ("member_forgotten", "queues_forgotten"):
+                self._removed_us[event.peer] = max(at_us, self._removed_us.get(event.peer, at_us))
         self.node_runs: dict[str, list[NodeRun]] = defaultdict(list)
         for run in node_runs(reading.events, reading.clocks):
             self.node_runs[run.node].append(run)
@@ -104,12 +111,16 @@ class _Watched:
 
     def spans(self) -> Iterator[Span]:
         """Yield all spans."""
-        rolling = [one for each in _rolling(self.goings, len(self.node_runs)) for one in each]
+        rolling = {one for each in _rolling(self.goings, len(self.node_runs)) for one in each}
         others = [one for one in self.goings if one not in rolling]
         groups = [each for each in _together(others) if len({one.node for one in each}) > 1]
-        common = [one for each in groups for one in each]
+        common = {one for each in groups for one in each}
+        alone: dict[str, list[Going]] = defaultdict(list)
+        for one in others:
+            if one not in common:
+                alone[one.node].append(one)
         for node in self.node_runs:
-            yield from self._of_node(node, [one for one in others if one.node == node and one not in common])
+            yield from self._of_node(node, alone[node])
         yield from self._of_cluster(groups)
         yield from self._of_restarts([*_rolling(self.goings, len(self.node_runs))])
         yield from self._of_partitions()
@@ -140,16 +151,14 @@ class _Watched:
     def _finds_nothing(self, node: str, run: NodeRun) -> bool:
         """Return True if a node boots on an empty disk."""
         until_us = run.started_us or run.from_us + BEFORE_BOOT_US
-        return any(event.kind == "disk_empty" and event.node == node
-                   and run.from_us - BEFORE_BOOT_US <= settled_us(event, self.reading.clocks) <= until_us
-                   for event in self.reading.events)  # fmt: skip
+        return any(run.from_us - BEFORE_BOOT_US <= at_us <= until_us for at_us in self._empty_us.get(node, ()))
 
     def _of_node(self, node: str, failures: Sequence[Going]) -> Iterator[Span]:
         """Yield how long a node ran until it failed, and how long it was away."""
         first = self.node_runs[node][0]
         fresh = first.first.kind in ("node_starting", "rabbit_up") or first.first.kind == "disk_empty"
         from_us: int | None = first.from_us if fresh else self.begin_us
-        removed_us = self._removed_us(node)
+        removed_us = self._removed_us.get(node)
         for one in failures:
             if from_us is not None:
                 yield self.span("time_to_failure", from_us, one.at_us, fresh, node=node, how=one.how, together=1,
@@ -161,11 +170,6 @@ class _Watched:
             from_us, fresh = one.back_us, True
         if from_us is not None:
             yield self.span("time_to_failure", from_us, None, fresh, node=node)
-
-    def _removed_us(self, node: str) -> int | None:
-        moments = [settled_us(event, self.reading.clocks) for event in self.reading.events
-                   if event.kind in ("member_forgotten", "queues_forgotten") and event.peer == node]  # fmt: skip
-        return max(moments, default=None)
 
     # The cluster
 
@@ -258,14 +262,12 @@ def _together_unmissed(goings: Sequence[Going]) -> list[Going]:
 
     They ended with the last of the nodes that were away at the same time.
     """
-    unmissed = [one for one in goings if one.how == "killed" and not one.missed]
-
-    def back_us(one: Going) -> float:
-        return math.inf if one.back_us is None else one.back_us
+    unmissed = {one for one in goings if one.how == "killed" and not one.missed}
+    times_us = sorted(one.at_us for one in unmissed)
 
     def when_us(one: Going) -> int:
-        return max(other.at_us for other in unmissed
-                   if other is one or (other.at_us < back_us(one) and one.at_us < back_us(other)))  # fmt: skip
+        away = len(times_us) if one.back_us is None else bisect_left(times_us, one.back_us)
+        return max(one.at_us, times_us[away - 1] if away else one.at_us)
 
     return [replace(one, at_us=when_us(one)) if one in unmissed else one for one in goings]
 

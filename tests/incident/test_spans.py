@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from counted_work import growth, lines_run
 from made_up_rates import DAY, KNOWN, known_spans
 
 from hawb.incident.events import Event
@@ -171,3 +172,11 @@ def test_real_logs_show_their_kill():
     story = data_folder_for("data") / "logs" / "4.3" / "quorum-leader-killed"
     found = spans("real", read_logs([Path(story)]))
     assert [span.how for span in found if span.kind == "time_to_failure" and span.ended] == ["killed"]
+
+
+def test_the_work_of_counting_failures_grows_with_the_logs() -> None:
+    def work(size: int) -> Counter[str]:
+        boots = [(MINUTE * number, node, "node_starting") for number in range(size) for node in "ab"]
+        return lines_run(lambda: told(*boots))
+
+    assert growth(work, 20)["incident"] < 1.1

@@ -73,10 +73,11 @@ def return_to_queues(turn: Turn, node: int, others: int) -> None:
     cause = turn.emit("node_running", node=node)
     names = list(turn.queue_names())
     classic = [name for name in names if turn.queues[name].type == CLASSIC]
+    in_groups = [name for name in names if turn.queues[name].type != CLASSIC]
     if not others:
         for name in classic:
             load_record(turn, turn.own(name), node)
-    for name in (name for name in names if name not in classic):
+    for name in in_groups:
         load_group_record(turn, turn.own(name), node, alone=not others)
     for name in classic:
         turn.because = cause
