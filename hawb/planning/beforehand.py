@@ -11,7 +11,7 @@ from hawb.engine.core.state import RUNNING
 from hawb.exports.imported import ALL_KNOWN, Live
 from hawb.planning.alike import Alike, alike, full_name
 from hawb.planning.listed_down import listed_remedies
-from hawb.planning.out_of_use import OutOfUse, listed_as_out_of_use, out_of_use
+from hawb.planning.out_of_use import OutOfUse, in_order, listed_as_out_of_use, out_of_use
 from hawb.planning.remedies import Remedy, remedies, short, standing
 from hawb.scenario.document import QueueEntry, Scenario
 from hawb.scenario.run import Run
@@ -61,13 +61,14 @@ def beforehand(
 def already_out(run: Run, kinds: Alike, live: Live) -> tuple[OutOfUse, ...]:
     """Return all queues that are unavailable in a run of one queue of each kind, or that a listing reports as down.
 
-    Queues about which the files say too little are left out.
+    They are in the order of `out_of_use`. Queues about which the files say too little are left out.
     """
     listed = listed_as_out_of_use(live.listed_down)
     if not live.nodes_listed:
         return listed
     played = [replace(one, queue=name) for one in out_of_use(run) for name in names_of(one.queue, kinds.kinds)]
-    return tuple({one.queue: one for one in (*listed, *played) if one.queue not in live.unlisted}.values())
+    found = {one.queue: one for one in (*listed, *played) if one.queue not in live.unlisted}
+    return tuple(sorted(found.values(), key=in_order))
 
 
 def names_of(name: str, kinds: Kinds) -> list[str]:

@@ -43,7 +43,12 @@ def out_of_use(run: Run, listed: Mapping[str, str] | None = None) -> tuple[OutOf
     state, names = run.moment().state, run.settings.names
     found = {name: _queue(name, state, names) for name in _known(state) if not is_usable(state, name)}
     found = {one.queue: one for one in listed_as_out_of_use(listed or {})} | found
-    return (*(found[name] for name in sorted(found)), *_metadata(state, names))
+    return (*sorted(found.values(), key=in_order), *_metadata(state, names))
+
+
+def in_order(one: OutOfUse) -> tuple[bool, str]:
+    """Return the key that sorts unavailable queues by name, METADATA last."""
+    return one.queue == METADATA, one.queue
 
 
 def listed_as_out_of_use(listed: Mapping[str, str]) -> tuple[OutOfUse, ...]:

@@ -184,6 +184,14 @@ def test_one_queue_of_each_kind_represents_all(scenario: Scenario):
     assert safe_to_stop_in(scenario)[1] == safe_to_stop(Run.of(scenario))
 
 
+def test_unavailable_queues_are_in_the_order_of_their_names():
+    places = {"master": "b", "durable": False}
+    queues = [{"queue": f"q{number}", "messages": number % 2} | places for number in range(3)]  # q0 and q2 are alike
+    cluster = {"nodes": ["a", "b"], "down": {"b": "stopped"}, "version": "3.8"}
+    scenario = read_scenario({"scenario": "x", "cluster": cluster, "queues": queues})
+    assert [one.queue for one in safe_to_stop_in(scenario)[1][0].out_of_use] == ["q0", "q1", "q2"]
+
+
 def test_only_the_worst_of_many_queues_are_shown():
     queues = [{"queue": f"q{number:03}", "master": "a", "messages": number} for number in range(150)]
     scenario = read_scenario({"scenario": "x", "cluster": {"nodes": ["a", "b"]}, "queues": queues})
