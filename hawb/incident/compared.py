@@ -45,7 +45,7 @@ OTHER_US = 2 * MICROSECONDS
 FOLLOWED_US = 3 * MICROSECONDS
 """Maximum time from an election with another result to the transfer of leadership."""
 MOST_TOGETHER = 200
-"""Maximum number of events, seen and expected, that are matched together: the work grows with its square."""
+"""Maximum number of events, logged and expected, that are matched together: the work grows with its square."""
 BY_CHANCE = ("leader_elected",)
 """Where chance may choose another node."""
 
@@ -341,7 +341,7 @@ def about(pair: Pair) -> str | None:
 
 
 class Followed:
-    """The elections after which a scenario transferred leadership to the leader seen, and RabbitMQ did not refuse it.
+    """The elections after which a scenario successfully transfers leadership to the leader in the logs.
 
     That is done if an election had another result, or only one side had an election.
     """

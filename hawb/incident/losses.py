@@ -39,7 +39,7 @@ enough for three."""
 MOST_MOMENTS = 36
 """At how many moments messages are tried."""
 MOST_TRIED = 30_000
-"""How many messages are tried at most: with many queues or nodes there are fewer moments."""
+"""Maximum number of test messages in one play; more queues or nodes leave fewer moments at which they are published."""
 CONNECTION = "tried"
 APART = "side_apart"
 """Why messages are in danger that one of several masters has, each on its side of a partition."""

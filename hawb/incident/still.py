@@ -35,7 +35,7 @@ def still(incident: Incident) -> Iterator[ClusterEvent]:
 
 
 class _Last:
-    """When each node began to run for the last time, and when what lasts ended for the last time."""
+    """The times at which each node last booted, and at which alarms, partitions and node runs last ended."""
 
     def __init__(self, incident: Incident) -> None:
         self._began_us = {run.node: run.from_us for run in incident.node_runs if run.ended_by != "failed"}
@@ -54,11 +54,11 @@ class _Last:
                 self.waiting[one.node] = one
 
     def runs_after(self, node: str, at_us: int) -> bool:
-        """Return True if a node began to run after it had ended at a time."""
+        """Return True if a node booted after a time."""
         return self._began_us.get(node, at_us) > at_us
 
     def is_met(self, parted: ClusterEvent) -> bool:
-        """Return True if one of the parted nodes ran anew, or was met, later."""
+        """Return True if one of the parted nodes booted later, or saw the other one again."""
         nodes = {node for pair in parted.pairs for node in pair}
         met = self._healed_us.get(parted.pairs, parted.at_us - 1) >= parted.at_us
         return met or any(self.runs_after(node, parted.at_us) for node in nodes)

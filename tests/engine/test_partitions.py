@@ -148,7 +148,7 @@ def test_host_that_reboots_within_net_ticktime_is_seen_as_restarted():
 def test_net_ticktime_of_cut_links_does_not_affect_a_host_without_power():
     cuts = ("cut: [[a, b]]", "{partition: [[a], [b, c]], at: 1}")
     found = after(*cuts, "{power_off: a, at: 2}", "{partition: [[b], [c]], at: 2}", "{start: a, at: 2}", "wait: 70")
-    assert found["nodes"] == {"a": "waiting", "b": "running", "c": "running"}, "a still knows whom it saw last"
+    assert found["nodes"] == {"a": "waiting", "b": "running", "c": "running"}, "a waits for b and c"
     assert found["partitions"] == [["b"], ["c"]]
 
 

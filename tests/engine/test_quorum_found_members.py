@@ -218,7 +218,7 @@ def test_node_starts_no_member_of_a_queue_missing_from_adopted_records():
                  publish(2), {"heal": True}, {"kill": ["a", "b", "c"]}, {"start": "c"}, {"start": "b"}, {"wait": 20},
                  nodes="abcd")  # fmt: skip
     assert [entry.node for entry in entries(run, "records_taken_over")] == [2, 1]
-    assert [entry.detail["term"] for entry in entries(run, "leader_elected")] == [1], "nobody knows the queue now"
+    assert [entry.detail["term"] for entry in entries(run, "leader_elected")] == [1], "no node knows the queue"
 
 
 def test_each_side_keeps_the_policy_it_knows_after_force_boot():

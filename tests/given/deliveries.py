@@ -43,7 +43,7 @@ LEAVES = {
 
 
 class Told:
-    """What a trace has reported so far of one queue's name."""
+    """The deliveries and acknowledgements of one queue in a trace, up to an event."""
 
     def __init__(self) -> None:
         self.published = self.delivered = self.once_per_side = self.lost = EMPTY

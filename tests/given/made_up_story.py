@@ -1,4 +1,4 @@
-"""Made-up stories as logs would report them: events and happenings by seconds since the beginning."""
+"""Invented incidents: log events and cluster events, with times in seconds since the beginning."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ BEGINS_US = 1_000_000_000
 
 
 def event(at_s: float, node: str, kind: str, **fields: Any) -> Event:
-    """Return a message that a node wrote."""
+    """Return the event of a log message of a node."""
     return Event(at_us=us(at_s), node=node, kind=kind, **fields)
 
 
-def happening(at_s: float, kind: str, node: str | None = None, queue: str | None = None, **fields: Any) -> ClusterEvent:
-    """Return what several messages mean; `by` is the node that wrote the first of them."""
+def occurred(at_s: float, kind: str, node: str | None = None, queue: str | None = None, **fields: Any) -> ClusterEvent:
+    """Return a cluster event; `by` is the node that logged it."""
     by = fields.pop("by", node) or "a"
     return ClusterEvent(kind=kind, at_us=us(at_s), node=node, queue=queue, events=(event(at_s, by, kind),), **fields)
 
@@ -29,7 +29,7 @@ def us(at_s: float) -> int:
     return BEGINS_US + round(at_s * 1_000_000)
 
 
-def retold(
+def reconstruction_of(
     scenario: str, *sources: tuple[ClusterEvent, ...], doubts: tuple = (), depths: Mapping[str, int] | None = None
 ) -> Reconstruction:  # fmt: skip
     """Return a scenario's text as a reconstructed story; `depths` are of a listing made afterwards."""

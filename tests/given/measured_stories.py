@@ -1,4 +1,4 @@
-"""How well logs are understood, measured on real clusters against the driver's actions and the nodes' state
+"""Compare what hawb reads from the logs of real clusters with the driver's actions and the nodes' state
 (`kept_logs`).
 """
 
@@ -237,7 +237,7 @@ def otherwise(incident: Incident, queues: dict[str, Any], names: dict[str, str])
 
 
 class Lost(NamedTuple):
-    """How many messages of a queue were lost, how many are reported as certainly lost, and whether more may be."""
+    """A queue, its lost messages, those that hawb reports as certainly lost, and whether it reports possible losses."""
 
     queue: str
     real: int

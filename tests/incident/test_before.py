@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_up_story import event, happening, us
+from made_up_story import event, occurred, us
 
 from hawb.incident.before import Exports, listed_after, older, stood
 from hawb.incident.cluster_event import ClusterEvent
@@ -16,9 +16,9 @@ def replicas(found: list[ClusterEvent], at_s: float) -> dict[str, tuple]:
 
 
 PROMOTED = [
-    happening(5, "mirrors_missed", "b", "q", name="mirror", nodes=("a",)),
-    happening(5, "node_killed", "a"),
-    happening(5, "mirror_promoted", "b", "q"),
+    occurred(5, "mirrors_missed", "b", "q", name="mirror", nodes=("a",)),
+    occurred(5, "node_killed", "a"),
+    occurred(5, "mirror_promoted", "b", "q"),
 ]
 
 
@@ -26,20 +26,20 @@ PROMOTED = [
     ("found", "expected"),
     [
         # declared with two mirrors
-        ([happening(-9, "mirror_added", "b", "q", by="a"), happening(-9, "mirror_added", "c", "q", by="a")],
+        ([occurred(-9, "mirror_added", "b", "q", by="a"), occurred(-9, "mirror_added", "c", "q", by="a")],
          ("a", ["b", "c"])),
         # who missed its master as it took over tells who that was
         (PROMOTED, ("a", ["b"])),
         # one that came since was not there
-        ([*PROMOTED, happening(9, "mirror_added", "a", "q"), happening(20, "mirror_dropped", "a", "q")], ("a", ["b"])),
+        ([*PROMOTED, occurred(9, "mirror_added", "a", "q"), occurred(20, "mirror_dropped", "a", "q")], ("a", ["b"])),
         # a master tells of itself
-        ([happening(4, "synchronisation", "c", "q", nodes=("a",), count=7)], ("c", ["a"])),
+        ([occurred(4, "synchronisation", "c", "q", nodes=("a",), count=7)], ("c", ["a"])),
         # mirrors end with their node
-        ([happening(-9, "mirror_added", "b", "q", by="a"), happening(-4, "node_stopped", "b")], ("a", [])),
+        ([occurred(-9, "mirror_added", "b", "q", by="a"), occurred(-4, "node_stopped", "b")], ("a", [])),
         # a group's leader and members
-        ([happening(-9, "leader_elected", "a", "q"), happening(-5, "member_added", "b", "q", by="a"),
-          happening(-3, "leader_elected", "b", "q")], ("b", ["a"])),
-        ([happening(4, "member_removed", "c", "q", by="a"), happening(6, "leader_elected", "b", "q")],
+        ([occurred(-9, "leader_elected", "a", "q"), occurred(-5, "member_added", "b", "q", by="a"),
+          occurred(-3, "leader_elected", "b", "q")], ("b", ["a"])),
+        ([occurred(4, "member_removed", "c", "q", by="a"), occurred(6, "leader_elected", "b", "q")],
          (None, ["b", "c"])),
     ],
 )  # fmt: skip
@@ -92,11 +92,11 @@ def test_queues_without_definitions_have_the_mirrors_of_the_logs():
 @pytest.mark.parametrize(
     ("found", "handling"),
     [
-        ([happening(5, "node_paused", "a", name="pause")], "pause_minority"),
-        ([happening(5, "node_paused", "a", name="autoheal"), happening(5, "autoheal", "b")], "autoheal"),
-        ([happening(5, "partition_begun")], "ignore"),
-        ([happening(5, "partition_begun", nodes=("a", "b", "c")), happening(6, "node_paused", "b", name="pause"),
-          happening(6, "node_paused", "c", name="pause")], {"pause_if_all_down": ["a"], "recover": "ignore"}),
+        ([occurred(5, "node_paused", "a", name="pause")], "pause_minority"),
+        ([occurred(5, "node_paused", "a", name="autoheal"), occurred(5, "autoheal", "b")], "autoheal"),
+        ([occurred(5, "partition_begun")], "ignore"),
+        ([occurred(5, "partition_begun", nodes=("a", "b", "c")), occurred(6, "node_paused", "b", name="pause"),
+          occurred(6, "node_paused", "c", name="pause")], {"pause_if_all_down": ["a"], "recover": "ignore"}),
     ],
 )
 def test_partition_handling_is_inferred_from_the_logs(found, handling):
@@ -107,14 +107,14 @@ def test_partition_handling_is_inferred_from_the_logs(found, handling):
 
 def test_listing_is_older_than_events_that_it_does_not_show():
     """No log records that leaders were transferred on request."""
-    elected = [happening(at_s, "leader_elected", node, "q") for at_s, node in ((-30, "a"), (-9, "b"), (-5, "c"))]
+    elected = [occurred(at_s, "leader_elected", node, "q") for at_s, node in ((-30, "a"), (-9, "b"), (-5, "c"))]
     assert older([{"queue": "q", "leader": "a", "members": ["a"]}], elected, us(0)) == us(-9)
     assert older([{"queue": "q", "leader": "c", "members": ["c"]}], elected, us(0)) == us(0)
 
 
 def test_mirrors_are_in_the_order_in_which_they_joined():
     """The first mirror is the candidate for promotion."""
-    found = [happening(-9, "mirror_added", node, "q", by="a") for node in ("c", "b")]
+    found = [occurred(-9, "mirror_added", node, "q", by="a") for node in ("c", "b")]
     (queue,) = stood(found, [], document(), us(0), True).queues
     assert (queue["master"], queue["mirrors"]) == ("a", ["c", "b"])
 
@@ -127,7 +127,7 @@ def test_changed_master_dates_a_listing_better_than_mirrors():
 
 def test_unacknowledged_messages_at_the_end_are_not_assumed_before():
     listed = {"queue": "q", "master": "b", "messages": 9, "unacknowledged": 6}
-    found = [happening(-9, "mirror_added", "b", "q", by="a"), happening(4, "synchronisation", "a", "q", count=0)]
+    found = [occurred(-9, "mirror_added", "b", "q", by="a"), occurred(4, "synchronisation", "a", "q", count=0)]
     (queue,) = stood(found, [], document(queues=[listed]), us(0), True).queues
     assert (queue["messages"], "unacknowledged" in queue) == (0, False)
 
@@ -136,6 +136,6 @@ def test_unacknowledged_messages_at_the_end_are_not_assumed_before():
 def test_master_that_stops_its_mirrors_had_no_synchronised_ones(came, behind):
     """c was there before. That a mirror came since, which holds little, tells nothing of it; of one that came itself
     neither."""
-    found = [happening(-9, "mirror_added", "c", "q", by="a"), happening(5, "mirror_added", came, "q", by="a"),
-             happening(9, "mirrors_stopped", "a", "q")]  # fmt: skip
+    found = [occurred(-9, "mirror_added", "c", "q", by="a"), occurred(5, "mirror_added", came, "q", by="a"),
+             occurred(9, "mirrors_stopped", "a", "q")]  # fmt: skip
     assert replicas_at(found, us(0))["q"].behind is behind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kept_logs import DATA
-from made_up_story import happening, retold, us
+from made_up_story import occurred, reconstruction_of, us
 from measured_stories import understood
 from msgspec.structs import replace
 
@@ -23,12 +23,12 @@ steps:
   - {start: a, at: 60}
   - {wait: 0, at: 90}
 """
-SEEN = [happening(1, "node_killed", "a"), happening(1.2, "mirror_promoted", "b", "q"),
-        happening(62, "node_started", "a", until_us=us(63)), happening(62.1, "mirror_added", "a", "q")]  # fmt: skip
+SEEN = [occurred(1, "node_killed", "a"), occurred(1.2, "mirror_promoted", "b", "q"),
+        occurred(62, "node_started", "a", until_us=us(63)), occurred(62.1, "mirror_added", "a", "q")]  # fmt: skip
 
 
 def beside(found) -> Comparison:
-    story = retold(KILLED)
+    story = reconstruction_of(KILLED)
     return compared(story, found, outcome(Run.of(story.scenario)))
 
 
@@ -40,7 +40,7 @@ def test_predicted_events_are_in_the_logs():
 
 
 def test_first_difference_is_found():
-    comparison = beside([*SEEN[:1], happening(1.2, "mirror_promoted", "c", "q"), *SEEN[2:3]])
+    comparison = beside([*SEEN[:1], occurred(1.2, "mirror_promoted", "c", "q"), *SEEN[2:3]])
     assert [(pair.verdict, pair.kind, pair.step) for pair in comparison.apart] == [
         ("only expected", "mirror_promoted", 0), ("only seen", "mirror_promoted", 0),
         ("only expected", "mirror_added", 1),
@@ -48,10 +48,10 @@ def test_first_difference_is_found():
 
 
 def test_unfinished_boot_is_not_compared():
-    booting = happening(88, "node_started", "a")
+    booting = occurred(88, "node_started", "a")
     assert beside([*SEEN, booting]).pairs == beside(SEEN).pairs
-    assert [pair.seen for pair in beside([*SEEN, booting, happening(89, "node_killed", "a")]).apart] == [
-        booting, happening(89, "node_killed", "a")]  # fmt: skip
+    assert [pair.seen for pair in beside([*SEEN, booting, occurred(89, "node_killed", "a")]).apart] == [
+        booting, occurred(89, "node_killed", "a")]  # fmt: skip
 
 
 CRASHED = """
@@ -68,7 +68,7 @@ steps:
 
 
 def test_restart_of_a_crashed_process_as_a_mirror_is_not_logged():
-    story, found = retold(CRASHED), [happening(1.1, "mirror_promoted", "b", "q")]
+    story, found = reconstruction_of(CRASHED), [occurred(1.1, "mirror_promoted", "b", "q")]
     result = outcome(Run.of(story.scenario))
     assert "a" in result["queues"]["q"]["mirrors"]
     assert not compared(story, found, result).apart
@@ -85,7 +85,7 @@ steps:
 
 
 def test_offline_forget_is_not_logged():
-    story, found = retold(FORGOTTEN), [happening(2, "node_started", "b", until_us=us(3))]
+    story, found = reconstruction_of(FORGOTTEN), [occurred(2, "node_started", "b", until_us=us(3))]
     result = outcome(Run.of(story.scenario))
     assert "node_forgotten" in {event["event"] for event in result["events"]}
     assert not compared(story, found, result).apart
@@ -93,13 +93,13 @@ def test_offline_forget_is_not_logged():
 
 def test_events_far_apart_do_not_match():
     """a comes up a minute later, and its mirror another minute later."""
-    comparison = beside([*SEEN[:3], happening(140, "mirror_added", "a", "q")])
+    comparison = beside([*SEEN[:3], occurred(140, "mirror_added", "a", "q")])
     assert [pair.verdict for pair in comparison.apart] == ["only expected", "only seen"]
 
 
 def test_nearest_event_matches():
-    comparison = beside([happening(30, "mirror_added", "a", "q"), *SEEN])
-    assert [pair.at_us for pair in comparison.apart] == [happening(30, "").at_us]
+    comparison = beside([occurred(30, "mirror_added", "a", "q"), *SEEN])
+    assert [pair.at_us for pair in comparison.apart] == [occurred(30, "").at_us]
 
 
 def test_missing_step_makes_story_and_logs_differ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_up_story import happening, retold
+from made_up_story import occurred, reconstruction_of
 
 from hawb.incident.depths import deepened
 from hawb.scenario.outcome import outcome
@@ -35,13 +35,13 @@ steps:
 
 
 def seen(count: int, node: str = "a"):
-    return happening(25.1, "synchronisation", node, "q", count=count)
+    return occurred(25.1, "synchronisation", node, "q", count=count)
 
 
 @pytest.mark.parametrize(("ready", "verb", "held"), [(12, Publish, 14), (1, Get, 3), (5, None, 7)])
 def test_story_publishes_or_gets_as_many_as_a_synchronisation_logs(ready, verb, held):
     """A synchronisation does not count unacknowledged messages."""
-    story = deepened(retold(STORY), [seen(ready)])
+    story = deepened(reconstruction_of(STORY), [seen(ready)])
     new = [step for step in story.scenario.steps if isinstance(step.verb, Publish | Get)]
     assert [type(step.verb) for step in new] == ([verb] if verb else [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == held
@@ -50,29 +50,29 @@ def test_story_publishes_or_gets_as_many_as_a_synchronisation_logs(ready, verb, 
 
 
 def test_depth_of_another_master_is_not_used():
-    assert not deepened(retold(STORY), [seen(12, "b")]).doubts
+    assert not deepened(reconstruction_of(STORY), [seen(12, "b")]).doubts
 
 
 def test_listing_from_after_gives_all_messages():
-    story = deepened(retold(STORY, depths={"q": 20, "new": 0}), [])
+    story = deepened(reconstruction_of(STORY, depths={"q": 20, "new": 0}), [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == 20
     assert [doubt.kind for doubt in story.doubts] == ["depth_listed"]
 
 
 def test_listing_from_after_belongs_to_the_side_with_the_queue():
     """Node a is on the other side and would refuse the publish."""
-    story = deepened(retold(PARTED, depths={"q": 9}), [])
+    story = deepened(reconstruction_of(PARTED, depths={"q": 9}), [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["views"][1]["ids"] == [[1, 9]]
 
 
 def test_node_that_joins_later_is_known():
     text = STORY.replace("  - {wait: 0, at: 60}", "  - {join: c, at: 30}\n  - {wait: 0, at: 60}")
-    story = deepened(retold(text, depths={"q": 9}), [])
+    story = deepened(reconstruction_of(text, depths={"q": 9}), [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == 9
 
 
 @pytest.mark.parametrize(("listed", "unacknowledged"), [(0, 0), (1, 1), (3, 2)])
 def test_messages_missing_from_the_queue_at_the_end_were_acknowledged(listed, unacknowledged):
-    story = deepened(retold(STORY, depths={"q": listed}), [])
+    story = deepened(reconstruction_of(STORY, depths={"q": listed}), [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == listed
     assert story.scenario.queues[0].unacknowledged == unacknowledged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from kept_logs import DATA
-from made_up_story import happening, retold
+from made_up_story import occurred, reconstruction_of
 from measured_stories import differences, understood
 
 from hawb.incident.doubts import Doubt
@@ -25,25 +25,25 @@ steps:
 
 @pytest.mark.parametrize("leader", ["b", "c"])
 def test_logged_leader_leads(leader):
-    found = [happening(1, "node_killed", "a"), happening(1.4, "leader_elected", leader, "q", term=2)]
-    played = play(retold(KILLED), found)
+    found = [occurred(1, "node_killed", "a"), occurred(1.4, "leader_elected", leader, "q", term=2)]
+    played = play(reconstruction_of(KILLED), found)
     assert played.outcome["queues"]["q"]["leader"] == leader
     assert not played.comparison.apart
 
 
 def test_logged_winner_of_a_random_election_is_followed():
     """No rule makes c the leader; chance or an operator did."""
-    found = [happening(1, "node_killed", "a"), happening(1.4, "leader_elected", "b", "q", term=2),
-             happening(30, "leader_elected", "c", "q", term=3)]  # fmt: skip
-    played = play(retold(KILLED), found)
+    found = [occurred(1, "node_killed", "a"), occurred(1.4, "leader_elected", "b", "q", term=2),
+             occurred(30, "leader_elected", "c", "q", term=3)]  # fmt: skip
+    played = play(reconstruction_of(KILLED), found)
     assert played.outcome["queues"]["q"]["leader"] == "c"
     assert [pair.verdict for pair in played.comparison.pairs if pair.seen == found[2]] == ["by chance"]
     assert ("chance", "c") in {(doubt.kind, doubt.node) for doubt in played.reconstructed.doubts}
 
 
 def test_impossible_leader_is_reported():
-    found = [happening(1, "node_killed", "a"), happening(30, "leader_elected", "a", "q", term=3)]
-    played = play(retold(KILLED), found)
+    found = [occurred(1, "node_killed", "a"), occurred(30, "leader_elected", "a", "q", term=3)]
+    played = play(reconstruction_of(KILLED), found)
     assert ("only seen", "a") in {(pair.verdict, pair.seen and pair.seen.node) for pair in played.comparison.apart}
     assert not [step for step in played.reconstructed.scenario.steps if isinstance(step.verb, TransferLeadership)
                 and step.verb.node == "a" and (step.at or 0) < 30]  # fmt: skip
@@ -66,13 +66,14 @@ steps:
 @pytest.mark.parametrize("restarted", ["a", "c"])
 def test_autoheal_restarts_the_logged_or_predicted_nodes(restarted):
     """The rules predict a; its leader may know only one of three links."""
-    found = [happening(5, "partition_begun"), happening(5, "mirror_promoted", "a", "q"),
-             happening(20, "partition_healed"), happening(21, "autoheal", "b", nodes=(restarted,)),
-             happening(21, "node_paused", restarted, name="autoheal"), happening(25, "node_started", restarted),
-             happening(25, "mirror_added", restarted, "q")]  # fmt: skip
-    by_rules = retold(HEALED)
+    found = [occurred(5, "partition_begun"), occurred(5, "mirror_promoted", "a", "q"),
+             occurred(20, "partition_healed"), occurred(21, "autoheal", "b", nodes=(restarted,)),
+             occurred(21, "node_paused", restarted, name="autoheal"), occurred(25, "node_started", restarted),
+             occurred(25, "mirror_added", restarted, "q")]  # fmt: skip
+    by_rules = reconstruction_of(HEALED)
     steps = f"  - {{stop: {restarted}, at: 21}}\n  - {{start: {restarted}, at: 24}}\n  - {{wait: 0"
-    as_seen = retold(HEALED.replace("autoheal}", "ignore}").replace("  - {wait: 0", steps), (), (), found[4:5])
+    restarts = HEALED.replace("autoheal}", "ignore}").replace("  - {wait: 0", steps)
+    as_seen = reconstruction_of(restarts, (), (), found[4:5])
     played = closest([by_rules, as_seen], found)
     assert played.reconstructed.scenario == (by_rules if restarted == "a" else as_seen).scenario
     assert [pair.verdict for pair in played.comparison.pairs if pair.kind == "node_paused"] == ["equal"]
@@ -102,11 +103,11 @@ steps:
 def changed() -> tuple[list, list, list]:
     """What was seen of three replicas of which none that lacks messages may take over, with what each step was read
     from and what is doubtful."""
-    policies = [happening(1, "policy_set", name="p"), happening(60, "policy_set", name="p")]
-    nodes = [happening(10, "node_stopped", "b"), happening(20, "node_started", "b"), happening(40, "node_stopped", "c"),
-             happening(45, "node_started", "c"), happening(50, "node_stopped", "a")]  # fmt: skip
-    seen = [happening(1, "mirror_added", "c", "q"), happening(20, "mirror_added", "b", "q"),
-            happening(45, "mirror_added", "c", "q"), happening(50, "mirrors_stopped", "a", "q")]  # fmt: skip
+    policies = [occurred(1, "policy_set", name="p"), occurred(60, "policy_set", name="p")]
+    nodes = [occurred(10, "node_stopped", "b"), occurred(20, "node_started", "b"), occurred(40, "node_stopped", "c"),
+             occurred(45, "node_started", "c"), occurred(50, "node_stopped", "a")]  # fmt: skip
+    seen = [occurred(1, "mirror_added", "c", "q"), occurred(20, "mirror_added", "b", "q"),
+            occurred(45, "mirror_added", "c", "q"), occurred(50, "mirrors_stopped", "a", "q")]  # fmt: skip
     doubts = [Doubt(kind="policy_as_exported", name="p", from_us=policies[0].at_us)]
     return [policies[0], *nodes, policies[1]], seen, doubts
 
@@ -114,7 +115,7 @@ def changed() -> tuple[list, list, list]:
 def test_missing_policy_is_inferred_from_the_mirrors():
     steps, seen, doubts = changed()
     found = sorted([*steps, *seen], key=lambda one: one.at_us)
-    played = play(retold(CHANGED, *((one,) for one in steps), doubts=tuple(doubts)), found)
+    played = play(reconstruction_of(CHANGED, *((one,) for one in steps), doubts=tuple(doubts)), found)
     said = next(step.verb for step in played.reconstructed.scenario.steps if isinstance(step.verb, SetPolicy))
     assert said.definition["ha-mode"] == "all" and said.definition["ha-promote-on-shutdown"] == "when-synced"
     assert [doubt.kind for doubt in played.reconstructed.doubts] == ["policy_worked_out"]

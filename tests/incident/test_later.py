@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from made_up_story import happening, us
+from made_up_story import occurred, us
 
 from hawb.incident.before import Before, Exports
 from hawb.incident.doubts import Doubt
@@ -31,7 +31,7 @@ def test_queues_in_one_listing_only_were_declared_or_deleted():
 
 
 def test_logged_changes_are_not_repeated():
-    source = (happening(5, "queue_declared", "a", "new"),)
+    source = (occurred(5, "queue_declared", "a", "new"),)
     steps = [TimedStep(us(5), verbs.Declare("new", "a"), source), TimedStep(us(6), verbs.Delete("old"), source)]
     assert told(LISTED, steps=steps) == []
     assert told(LISTED, steps=[*steps, TimedStep(us(7), verbs.Delete("new"), source)])[-1].queue == "new"

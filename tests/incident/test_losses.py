@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_up_story import BEGINS_US, retold, us
+from made_up_story import BEGINS_US, reconstruction_of, us
 
 from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
@@ -28,7 +28,7 @@ CONNECTED = [Change(BEGINS_US - 5, "a", 1)]
 
 
 def told(clients=(), doubts=(), logged: bool = True, listed_us: int | None = None) -> QueueLosses:
-    story = retold(BEHIND, doubts=doubts)
+    story = reconstruction_of(BEHIND, doubts=doubts)
     (one,) = losses(story, outcome(Run.of(story.scenario)), clients, [], logged, listed_us)
     return one
 
@@ -50,7 +50,7 @@ steps:
 
 
 def test_messages_of_one_side_are_at_risk_during_a_partition():
-    story = retold(PARTED)
+    story = reconstruction_of(PARTED)
     found = {one.queue: [loss for loss in one.possible if not loss.only]
              for one in losses(story, outcome(Run.of(story.scenario)), CONNECTED, [], True)}  # fmt: skip
     assert {queue: [loss.cause for loss in of] for queue, of in found.items()} == {

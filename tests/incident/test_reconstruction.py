@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from kept_logs import DATA, DRAWN, STORIES, exports, title
-from made_up_story import happening
+from made_up_story import occurred
 from measured_stories import differences, lost, measured, understood
 from samples import each_third
 
@@ -40,12 +40,12 @@ def test_story_is_reconstructed_from_its_logs(story: Path, subtests: pytest.Subt
             assert comparison is not None
             assert not [pair for pair in comparison.apart if pair.kind == "leader_elected"]
     with subtests.test(msg="the story is a scenario file, with a source for each step and a text for each doubt"):
-        retold = understood(story).reconstructed
-        assert retold is not None
-        assert load(dump(retold.scenario)) == retold.scenario
-        assert len(retold.sources) == len(retold.scenario.steps)
-        assert {doubt.kind for doubt in retold.doubts} <= DOUBTS.keys()
-        assert all(doubt.text for doubt in retold.doubts)
+        reconstructed = understood(story).reconstructed
+        assert reconstructed is not None
+        assert load(dump(reconstructed.scenario)) == reconstructed.scenario
+        assert len(reconstructed.sources) == len(reconstructed.scenario.steps)
+        assert {doubt.kind for doubt in reconstructed.doubts} <= DOUBTS.keys()
+        assert all(doubt.text for doubt in reconstructed.doubts)
 
 
 @pytest.mark.full
@@ -67,9 +67,9 @@ def test_most_stories_end_with_the_same_replicas():
 
 
 def steps_of(name: str) -> list[tuple[str, tuple[str, ...]]]:
-    retold = understood(LOGS / name).reconstructed
-    assert retold is not None
-    return [(step.name, step.verb.nodes) for step in retold.scenario.steps
+    reconstructed = understood(LOGS / name).reconstructed
+    assert reconstructed is not None
+    return [(step.name, step.verb.nodes) for step in reconstructed.scenario.steps
             if isinstance(step.verb, Stop | Kill | Start)]  # fmt: skip
 
 
@@ -81,25 +81,25 @@ def test_steps_are_the_faults_and_operations_of_nodes():
 
 
 def test_story_without_exports_begins_with_the_logs():
-    retold = understood(LOGS / "3.10" / "promotion-table-stop").reconstructed
-    assert retold is not None
-    stood = {entry.queue: entry for entry in retold.scenario.queues}
+    reconstructed = understood(LOGS / "3.10" / "promotion-table-stop").reconstructed
+    assert reconstructed is not None
+    stood = {entry.queue: entry for entry in reconstructed.scenario.queues}
     assert all(entry.master == "n1@10.77.0.1" and entry.mirrors == ("n2@10.77.0.2",) for entry in stood.values())
     assert {queue for queue, entry in stood.items() if not entry.synchronised_mirrors} >= {
         "default.behind", "failure-when-synced.behind",
     }  # fmt: skip
-    assert {"no_listing", "no_definitions"} <= {doubt.kind for doubt in retold.doubts}
+    assert {"no_listing", "no_definitions"} <= {doubt.kind for doubt in reconstructed.doubts}
 
 
 def test_requested_synchronisation_is_a_step():
-    retold = understood(LOGS / "3.10" / "sync-cancelled").reconstructed
-    assert retold is not None
-    assert isinstance(retold.scenario.steps[0].verb, SyncQueue)
-    assert retold.scenario.queues[0].messages == 30010
+    reconstructed = understood(LOGS / "3.10" / "sync-cancelled").reconstructed
+    assert reconstructed is not None
+    assert isinstance(reconstructed.scenario.steps[0].verb, SyncQueue)
+    assert reconstructed.scenario.queues[0].messages == 30010
 
 
 def test_nodes_killed_together_are_one_step():
-    sources = [happening(at_s, "node_killed", node) for at_s, node in ((1, "a"), (1.05, "b"), (9, "c"))]
+    sources = [occurred(at_s, "node_killed", node) for at_s, node in ((1, "a"), (1.05, "b"), (9, "c"))]
     told = together([TimedStep(one.at_us, Kill((one.node,)), (one,)) for one in sources])
     assert [step.verb for step in told] == [Kill(("a", "b")), Kill(("c",))]
     assert told[0].source == tuple(sources[:2])
@@ -108,6 +108,7 @@ def test_nodes_killed_together_are_one_step():
 def test_story_ends_as_the_logs_unless_a_node_still_boots():
     """A boot that was under way then would be over in the story, and its mirrors be back."""
     for name, goes_on in (("wide-kills-3-10", True), ("wide-partition-pause-if-all-down-autoheal", False)):
-        retold = understood(LOGS / "3.10" / name).reconstructed
-        assert retold is not None
-        assert (retold.scenario.steps[-1].at > (retold.ends_us - retold.begins_us) / 1e6 + 1) is goes_on
+        reconstructed = understood(LOGS / "3.10" / name).reconstructed
+        assert reconstructed is not None
+        logs_s = (reconstructed.ends_us - reconstructed.begins_us) / 1e6
+        assert (reconstructed.scenario.steps[-1].at > logs_s + 1) is goes_on

@@ -56,7 +56,7 @@ def test_node_without_a_log_is_simulated_as_killed(tmp_path):
 def test_report_names_the_rules_used_for_a_release_without_own_ones(tmp_path):
     old = next(story for story in STORIES if story["title"].startswith("a node of a release without rules"))
     (tmp_path / "rabbit@hare.log").write_text(old["logs"]["rabbit@hare.log"], encoding="utf-8")
-    retold = understand([tmp_path], keepers=False).reconstructed
+    reconstructed = understand([tmp_path], keepers=False).reconstructed
     assert "hawb does not have the rules of RabbitMQ 3.6.6: it uses those of the nearest release." in {
-        doubt.text for doubt in (retold.doubts if retold else ())
+        doubt.text for doubt in (reconstructed.doubts if reconstructed else ())
     }  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from counted_work import growth, lines_run
-from made_up_story import happening, retold
+from made_up_story import occurred, reconstruction_of
 from msgspec.structs import replace
 
 from hawb.incident import clocks, compared, entries, following, understanding
@@ -134,7 +134,7 @@ def test_too_many_changes_are_not_played(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_large_story_is_played_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [happening(5, "node_killed", "a")]  # which nobody did
+    found = [occurred(5, "node_killed", "a")]  # no step of the story kills a, so all rounds differ
     played: list[int] = []
 
     def counted(*arguments: object) -> following.Played:
@@ -146,12 +146,12 @@ def test_a_large_story_is_played_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for most, times in ((following.MOST_WORK, following.DRAWS), (1, 1)):
         played.clear()
         monkeypatch.setattr(following, "MOST_WORK", most)
-        following.play(retold(STOPPED), found)
+        following.play(reconstruction_of(STOPPED), found)
         assert len(played) == times
 
 
 def test_so_many_messages_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    story = retold(STOPPED)
+    story = reconstruction_of(STOPPED)
     played = outcome(Run.of(story.scenario))
     for most, count in ((30_000, 11), (8, 2), (1, 1)):
         monkeypatch.setattr("hawb.incident.losses.MOST_TRIED", most)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_up_story import event, happening, us
+from made_up_story import event, occurred, us
 
 from hawb.incident.before import Before
 from hawb.incident.unlogged_members import with_unlogged_members
@@ -32,7 +32,7 @@ def test_node_with_a_leader_at_the_start_was_a_member():
 
 
 def test_listing_belongs_to_the_last_declared_queue():
-    declared = happening(4, "queue_declared", "a", "orders")
+    declared = occurred(4, "queue_declared", "a", "orders")
     assert added(declared, seen_s=(2, 20)) == (["a"], [(us(20), verbs.AddMember("orders", "c"))])
     assert added(declared, seen_s=(2, 8)) == (["a", "c"], [])
 
@@ -42,14 +42,14 @@ def test_listing_belongs_to_the_last_declared_queue():
 )
 def test_logged_additions_are_not_repeated(told):
     kind, node = told
-    assert added(happening(15, kind, node, "orders")) == (["a"], [])
+    assert added(occurred(15, kind, node, "orders")) == (["a"], [])
 
 
 @pytest.mark.parametrize(("version", "times"), [("3.8", 1), ("3.10", 2)])
 def test_forgotten_node_that_finds_a_leader_was_added_again(version, times):
-    assert len(added(happening(30, "node_forgotten", "c"), seen_s=(20, 40), version=version)[1]) == times
+    assert len(added(occurred(30, "node_forgotten", "c"), seen_s=(20, 40), version=version)[1]) == times
 
 
 def test_removed_member_may_log_a_while_longer():
-    removed = happening(30, "member_removed", "c", "orders")
+    removed = occurred(30, "member_removed", "c", "orders")
     assert [at_us for at_us, _ in added(removed, seen_s=(20, 30.5, 40))[1]] == [us(20), us(40)]

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 from kept_logs import DATA, exports, reading_of
-from made_up_story import happening, us
+from made_up_story import occurred, us
 
 from hawb.incident.asked import Asked, when
 from hawb.incident.steps import TimedStep
@@ -90,15 +90,15 @@ def test_story_begins_with_an_ongoing_partition():
     assert begun([step], Asked(begins.until_us)) == []
 
 
-ALARM, DRAIN = happening(10, "alarm_set", "a", name="disk"), happening(10, "node_drained", "a")
+ALARM, DRAIN = occurred(10, "alarm_set", "a", name="disk"), occurred(10, "node_drained", "a")
 
 
 @pytest.mark.parametrize(
     ("one", "ended_by", "lasts"),
-    [(ALARM, None, True), (ALARM, happening(20, "alarm_cleared", "a", name="disk"), False),
-     (ALARM, happening(20, "alarm_cleared", "a", name="memory"), True),
-     (ALARM, happening(20, "node_killed", "a"), False), (DRAIN, happening(20, "node_killed", "b"), True),
-     (DRAIN, happening(20, "node_revived", "a"), False), (DRAIN, happening(70, "node_revived", "a"), True)],
+    [(ALARM, None, True), (ALARM, occurred(20, "alarm_cleared", "a", name="disk"), False),
+     (ALARM, occurred(20, "alarm_cleared", "a", name="memory"), True),
+     (ALARM, occurred(20, "node_killed", "a"), False), (DRAIN, occurred(20, "node_killed", "b"), True),
+     (DRAIN, occurred(20, "node_revived", "a"), False), (DRAIN, occurred(70, "node_revived", "a"), True)],
 )  # fmt: skip
 def test_story_begins_with_ongoing_alarms_and_maintenance(one, ended_by, lasts):
     verb = verbs.Alarm("a", "disk") if one is ALARM else verbs.Drain("a")

@@ -428,7 +428,7 @@ def test_metadata_downtime_counts_up_to_the_horizon():
 
 
 def test_late_acks_of_returned_messages_commit_nothing():
-    """When the link heals the consumer holds no messages and does not know it."""
+    """While the link was down, the queue requeued the messages; the consumer acknowledges them after it heals."""
     steady = Environment(traffic=Traffic(publish_per_s=50.0, consume_per_s=200.0))
     trial = Played(TODAY, steady, 5)
     trial.through([(100_120_500, CUT, A), (250_120_500, HEAL, 0)], 500_000_000)
