@@ -18,6 +18,9 @@ TALL = {"width": 1280, "height": 20_000}
 """High enough for a whole lesson: JupyterLab draws only cells that can be seen."""
 
 
+TRIES = 5
+
+
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of answers of the kernel that the test starts."""
@@ -30,12 +33,29 @@ def question(page, words: str):
     return page.locator(".hq").filter(has_text=words)
 
 
+def run_all(page) -> None:
+    """Run every cell, and wait until JupyterLab gives the last one the keyboard, some time after it has run."""
+    run(page, "Run All Cells")
+    page.locator(".jp-Cell.jp-mod-active:last-child:focus").wait_for()
+
+
 def answer(page, key: str, words: str) -> None:
-    """Writes an answer into the cell of an exercise, and runs it."""
+    """Writes an answer into the cell of an exercise, and runs it.
+
+    JupyterLab gives the keyboard to the next cell a while after one has run. What is typed just then goes astray, so it
+    is typed again until the cell has it.
+    """
     cell = page.locator(".jp-CodeCell").filter(has_text=f'check("{key}"')
     editor = cell.locator(".cm-content")
-    editor.press("Control+A")  # it takes the focus by itself: a click may miss a cell that moves as a story plays above
-    page.keyboard.insert_text(f'check("{key}", {words})')
+    typed = f'check("{key}", {words})'
+    for _ in range(TRIES):
+        # It takes the focus by itself: a click may miss a cell that moves as a story plays above.
+        editor.press("Control+A")
+        page.keyboard.insert_text(typed)
+        if editor.inner_text() == typed:
+            break
+    else:
+        pytest.fail(f"the cell has {editor.inner_text()!r} after {TRIES} tries")
     editor.press("Shift+Enter")
 
 
@@ -54,7 +74,7 @@ def test_a_reader_of_lesson_11_guesses_a_number_and_answers_with_steps(tmp_path,
     build([ROOT / "notebooks" / "11-a-node-dies.ipynb"], tmp_path / "notebooks")
     with jupyterlab(tmp_path) as address, page_of(TALL) as page:
         open_notebook(page, address.format("11-a-node-dies.ipynb"))
-        run(page, "Run All Cells")
+        run_all(page)
         page.get_by_text("There is no answer yet").nth(2).wait_for()
         assert page.locator(".hq-told", has_text="It is:").count() == 0
         guess = page.locator(".hq input").first
@@ -79,7 +99,7 @@ def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(tmp_path, kept,
     build([ROOT / "notebooks" / "10-mirrored-queues.ipynb"], tmp_path / "notebooks")
     with jupyterlab(tmp_path) as address, page_of(TALL) as page:
         open_notebook(page, address.format("10-mirrored-queues.ipynb"))
-        run(page, "Run All Cells")
+        run_all(page)
         page.get_by_text("There is no answer yet").nth(2).wait_for()
         question(page, "In which state is orders.eu then?").get_by_role("button", name="deleted").click()
         page.get_by_text("It is: down. You said deleted: why not?").wait_for()
@@ -100,7 +120,7 @@ def test_a_reader_of_lesson_13_clicks_a_node_and_flips_a_switch(tmp_path, kept, 
     build([ROOT / "notebooks" / "13-stop-or-kill.ipynb"], tmp_path / "notebooks")
     with jupyterlab(tmp_path) as address, page_of(TALL) as page:
         open_notebook(page, address.format("13-stop-or-kill.ipynb"))
-        run(page, "Run All Cells")
+        run_all(page)
         page.get_by_text("There is no answer yet").nth(2).wait_for()
         asked = question(page, "Which node has the master then?")
         asked.get_by_role("button", name="node b, running").click()
@@ -135,7 +155,7 @@ def test_a_reader_of_notebook_21_drops_an_export_and_the_answer_changes(tmp_path
     bad.write_text("[1")
     with jupyterlab(tmp_path) as address, page_of(TALL) as page:
         open_notebook(page, address.format("21-safe-to-stop.ipynb"))
-        run(page, "Run All Cells")
+        run_all(page)
         panel = page.locator(".hawb-own")
         panel.get_by_text("The answer for data/real:").wait_for()
         answered = page.frame_locator(".hf-page")
