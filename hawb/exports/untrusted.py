@@ -14,6 +14,7 @@ import json
 import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -93,9 +94,9 @@ def check_json(file: Path, text: str, place: str = "the file") -> None:
     """Refuse text that is no JSON, that nests too deep, repeats a key in an object, or has NaN or Infinity."""
 
     def no_key_twice(pairs: list[tuple[str, Any]]) -> None:
-        if len(keys := dict(pairs)) < len(pairs):
-            names = [key for key, _ in pairs]
-            twice = next(key for key in sorted(keys) if names.count(key) > 1)
+        if len(dict(pairs)) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            twice = min(key for key, count in counts.items() if count > 1)
             raise ImportRefused(file, f"an object in {place}", f"the key {quoted(twice)} twice", "each key once")
 
     def no_constant(word: str) -> None:

@@ -9,9 +9,11 @@ Times are by the reference clock (`hawb.incident.clocks`), in microseconds since
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
@@ -110,6 +112,8 @@ def node_runs(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Node
 
 
 Timed = tuple[int, Event]
+FROM = attrgetter("from_us")
+"""Orders absences."""
 
 
 def _logged_runs(own: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[NodeRun]:
@@ -149,8 +153,10 @@ def _run_of(events: Sequence[Timed], missed: Sequence[Absence], next_us: int | N
     failed = next(((at_us, event) for at_us, event in events if event.kind == "boot_failed"), None)
     until_us = end_us + 1 if next_us is None else next_us
     written = [at_us for at_us, _ in events if next_us is None or at_us < next_us - BOOTING_US] or [from_us]
-    gone = [absence for absence in missed if max(from_us, written[-1] - LATE_US) <= absence.from_us < until_us
-            and (next_us is not None or absence.until_us is None or absence.until_us > events[-1][0])]  # fmt: skip
+    begin = bisect_left(missed, max(from_us, written[-1] - LATE_US), key=FROM)
+    meanwhile = missed[begin : bisect_left(missed, until_us, lo=begin, key=FROM)]
+    gone = [absence for absence in meanwhile
+            if next_us is not None or absence.until_us is None or absence.until_us > events[-1][0]]  # fmt: skip
 
     def run(last: Timed, ended_by: EndedBy, seen_us: int) -> NodeRun:
         reason = next((absence.reason for absence in gone if absence.reason), None)
@@ -186,7 +192,8 @@ def _seen(
     for from_us, first in up:
         if from_us < until_us:
             continue
-        gone = next((absence for absence in missed if absence.from_us > from_us), None)
+        place = bisect_right(missed, from_us, key=FROM)
+        gone = missed[place] if place < len(missed) else None
         until_us = gone.from_us if gone else end_us + 1
         if gone:
             yield NodeRun(node, from_us, until_us, "unknown", first, gone.down, until_us, from_us, gone.reason)

@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from hawb.engine.core.naming import join_queue
 from hawb.planning.assignments import assign
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, Queue
@@ -23,8 +24,10 @@ from hawb.rules.patterns import Match, TooSlow
 from hawb.rules.policies import Policy, matched
 from hawb.rules.quorum import majority
 
-MANY_QUEUES, FEW_QUEUES = 300, 10
-"""In clusters with many queues advice is tried on a few queues of each kind of finding; all would take minutes."""
+MANY, FEW = 300, 10
+"""In clusters with many queues or policies advice is tried on a few of each kind of finding; all would take minutes."""
+POLICIES: dict[str, str] = {"policy": "policies", "operator policy": "operator_policies"}
+"""Attribute of an inventory, and of an assignment, by kind of finding."""
 Way = Callable[[Inventory, Finding], Inventory]
 MEMBERS_WANTED = {"one-member": 2, "even-members": 1}
 """Number of members that the advice adds, by code."""
@@ -41,7 +44,7 @@ def helping(report: Report, most: int) -> tuple[list[str], list[str]]:
     """
     helps: list[str] = []
     useless: list[str] = []
-    there = _few_queues(report)
+    there = _few_of_each(report)
     of_few = _codes(there)
     for code in dict.fromkeys(one.code for one in report.findings if one.severity != "note"):
         if len(helps) == most:
@@ -56,17 +59,27 @@ def helping(report: Report, most: int) -> tuple[list[str], list[str]]:
     return helps, useless
 
 
-def _few_queues(report: Report) -> Inventory:
-    """Return the cluster; if it has many queues, with only a few of those that each finding is about."""
-    if len(report.of.queues) <= MANY_QUEUES:
-        return report.of
-    names: dict[str, list[str]] = {}
+def _few_of_each(report: Report) -> Inventory:
+    """Return the cluster; if it has many queues or policies, with only a few of those that each finding is about.
+
+    A queue brings the policies that match it, a few if there are many.
+    """
+    given, changed = report.of, {}
+    if max(len(given.queues), *(len(getattr(given, table)) for table in POLICIES.values())) <= MANY:
+        return given
+    names: dict[tuple[str, str], list[str]] = {}
     for one in report.findings:
-        those = names.setdefault(one.code, [])
-        if one.kind == "queue" and len(those) < FEW_QUEUES:
+        those = names.setdefault((one.code, one.kind), [])
+        if len(those) < FEW:
             those.append(one.name)
-    kept = {name for those in names.values() for name in those}
-    return replace(report.of, queues=[one for one in report.of.queues if one.full_name in kept])
+    kept = {(kind, name) for (_, kind), those in names.items() for name in those}
+    every = report.assigned.assignments
+    queues = [one for one in every if ("queue", one.queue.full_name) in kept] or every[:FEW]
+    for kind, table in POLICIES.items():
+        matching = (policy for one in queues for policy in getattr(one, table)[:FEW])
+        kept.update((kind, join_queue(policy.vhost, policy.name)) for policy in matching)
+        changed[table] = [one for one in getattr(given, table) if (kind, join_queue(one.vhost, one.name)) in kept]
+    return replace(given, queues=[one.queue for one in queues], **changed)
 
 
 def _codes(inventory: Inventory) -> set[str]:
@@ -80,11 +93,11 @@ def severity(inventory: Inventory) -> tuple[int, int]:
 
 
 def followed(inventory: Inventory, ways: Iterable[tuple[str, Way]]) -> Inventory:
-    """Return the cluster after each code's findings are dealt with in the way given."""
+    """Return the cluster after each code's findings, a few if there are many, are dealt with in the way given."""
     for code, way in ways:
-        for finding in lint(inventory).findings:
-            if finding.code == code:
-                inventory = way(inventory, finding)
+        those = [finding for finding in lint(inventory).findings if finding.code == code]
+        for finding in those if len(those) <= MANY else those[:FEW]:
+            inventory = way(inventory, finding)
     return inventory
 
 

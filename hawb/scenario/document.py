@@ -33,6 +33,7 @@ from hawb.scenario.fields import (
     Rate,
     Seconds,
     Seed,
+    Text,
     refuse_twice,
 )
 from hawb.scenario.forms import Verb
@@ -183,8 +184,8 @@ class Uncompared(Part, frozen=True):
     for any text, and `steps.4.queues.ha.orders` for the field at the `expect` of step 4 alone.
     """
 
-    fields: Annotated[tuple[Name, ...], Meta(min_length=1, description="a list of fields, not empty")]
-    reason: Name
+    fields: Annotated[tuple[Text, ...], Meta(min_length=1, description="a list of fields, not empty")]
+    reason: Text
 
     def __post_init__(self) -> None:
         refuse_twice("fields", self.fields)
@@ -200,7 +201,7 @@ class Scenario(Part, frozen=True, kw_only=True):
     `racy` are the fields that on a real cluster differ from run to run.
     """
 
-    scenario: Name
+    scenario: Text
     seed: Seed = 0
     cluster: Cluster
     policies: tuple[PolicyEntry, ...] = ()

@@ -19,9 +19,14 @@ from hawb.scenario.refused import render
 NODE = {"names": "node"}
 OUTCOME = {"holds": "outcome"}
 
-Name = Annotated[str, Meta(min_length=1, description="text, not empty")]
-Node = Annotated[str, Meta(min_length=1, description="the name of a node", extra=NODE)]
-Queue = Annotated[str, Meta(min_length=1, description="the name of a queue, or VHOST::NAME")]
+Text = Annotated[str, Meta(min_length=1, description="text, not empty")]
+LONGEST_NAME = 255
+"""AMQP's names have at most 255 bytes (short strings); Erlang's node names as many characters."""
+Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="text of 1 to 255 characters")]
+Node = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="the name of a node", extra=NODE)]
+Queue = Annotated[
+    str, Meta(min_length=1, max_length=2 * LONGEST_NAME + 2, description="the name of a queue, or VHOST::NAME")
+]
 Nodes = Annotated[tuple[Node, ...], Meta(min_length=1, description="a list of nodes, not empty")]
 Count = Annotated[int, Meta(ge=0, le=10**12, description="a whole number from 0 to 10**12")]
 AtLeastOne = Annotated[int, Meta(ge=1, le=10**12, description="a whole number from 1 to 10**12")]

@@ -10,7 +10,7 @@ from typing import Any
 
 from hawb.scenario.refused import ScenarioRefused
 
-MOST = {"steps": 10_000, "policies": 10_000, "operator_policies": 10_000}
+MOST = {"steps": 10_000, "policies": 10_000, "operator_policies": 10_000, "queues": 15_000}
 """The most entries of each list of a scenario."""
 MOST_EVENTS = 300_000
 """The most events that a run schedules. A thousand of them take 20 to 60 milliseconds."""

@@ -26,7 +26,7 @@ from msgspec import Meta, Struct, field
 
 from hawb.scenario import text
 from hawb.scenario.dump import plain
-from hawb.scenario.fields import Arguments, AtLeastOne, Bytes, Name, Part, Period
+from hawb.scenario.fields import Arguments, AtLeastOne, Bytes, Name, Part, Period, Text
 from hawb.scenario.load import Reader, read_file
 from hawb.scenario.refused import ScenarioRefused, render
 from hawb.study.design import NODES
@@ -79,11 +79,11 @@ class Numbers(Part, frozen=True, kw_only=True):
     it.
     """
 
-    numbers: Name
+    numbers: Text
     design: Arguments = field(default_factory=dict)
     environment: Arguments = field(default_factory=dict)
     prices: Prices | None = None
-    sources: dict[Name, Name] = field(default_factory=dict)
+    sources: dict[Name, Text] = field(default_factory=dict)
     draws: tuple[Arguments, ...] = ()
 
 

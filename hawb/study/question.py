@@ -12,7 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from hawb.scenario.fields import AtLeastOne, Name, Part, Seed
+from hawb.scenario.fields import AtLeastOne, Name, Part, Seed, Text
 from hawb.scenario.refused import render
 from hawb.study.design import Design
 from hawb.study.environment import Days, Environment
@@ -77,7 +77,7 @@ class Study(Part, frozen=True, kw_only=True):
     designs that matter, by measure, and `objectives` the largest acceptable values of a trial.
     """
 
-    study: Name
+    study: Text
     seed: Seed = 0
     designs: dict[Label, Design]
     environments: dict[Label, Environment]
@@ -86,7 +86,7 @@ class Study(Part, frozen=True, kw_only=True):
     precision: Precision | None = None
     least_differences: dict[Name, NotNegative] = field(default_factory=dict)
     objectives: dict[Name, NotNegative] = field(default_factory=dict)
-    sources: dict[Name, Name] = field(default_factory=dict)
+    sources: dict[Name, Text] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("designs", "environments"):

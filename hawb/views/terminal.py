@@ -39,6 +39,8 @@ LONGEST_WORD = 30
 """A column is at least as wide as its longest word, up to this width; longer words are broken."""
 MOST_LINES = 8
 """A table with higher rows is written row by row."""
+MOST_ROWS = 3_000
+"""Maximum number of rows of a report's table that are printed: nobody reads more, and rich takes a millisecond each."""
 
 
 def columns(
@@ -227,16 +229,22 @@ def _to_do(number: int, one: ToDo, width: int) -> list[str]:
 
 def _part(part: Part, width: int, colour: bool) -> str:
     lines = [head(shown(part.title), width, colour)]
+    notes = [*part.notes]
     if part.table is not None:
         lines.append(table(part.table, width, colour))
-    for note in part.notes:
+        if (count := len(part.table.rows)) > MOST_ROWS:
+            first = _("These are the first {first} of {count} rows; --json and -o have all of them.",
+                      first=f"{MOST_ROWS:,}", count=f"{count:,}")  # fmt: skip
+            notes.insert(0, first)
+    for note in notes:
         lines += wrapped(shown(note), width, "  ")
     return "\n".join(lines)
 
 
 def table(of: Table, width: int = WIDTH, colour: bool = False) -> str:
-    """Return a table without its caption; columns of numbers are aligned right."""
-    return columns([map(of.cell_text, row) for row in of.rows], [*map(shown, of.columns)], width, of.numbers(), colour)
+    """Return the first rows of a table without its caption; columns of numbers are aligned right."""
+    rows = [map(of.cell_text, row) for row in of.rows[:MOST_ROWS]]
+    return columns(rows, [*map(shown, of.columns)], width, of.numbers(), colour)
 
 
 def head(title: str, width: int, colour: bool) -> str:

@@ -36,6 +36,22 @@ def test_number_of_steps_is_limited(command: str) -> None:
     ]  # fmt: skip
 
 
+def test_number_of_queues_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(size.MOST, "queues", 2)
+    queues = [{"queue": f"q{number}"} for number in range(3)]
+    assert refused(story(queues=queues))[:3] == [
+        "standard input, line 1: queues: too many queues for a command", "  given: 3", "  accepted: at most 2 queues",
+    ]  # fmt: skip
+
+
+def test_name_has_at_most_255_characters() -> None:
+    policies = [{"name": "p" * length, "pattern": "", "definition": {"ha-mode": "all"}} for length in (255, 256)]
+    steps = [{"set_policy": policy} for policy in policies]
+    place = "steps[1] (the 2nd step): set_policy.name"
+    assert refused(story(steps=steps))[0] == f"standard input, line 1: {place}: not accepted"
+    assert CliRunner().invoke(main, ["run", "-"], input=story(scenario="s" * 256, steps=steps[:1])).exit_code == 0
+
+
 def test_number_of_events_is_limited(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(run, "MOST_EVENTS", 100)
     content = story(steps=[{"declare": {"queue": f"q{number}"} | QUORUM} for number in range(10)])

@@ -331,6 +331,7 @@ WHOLE = json.dumps(EXPORT)
         (json.dumps(EXPORT | {"queues": None}), "queues", "null"),
         (json.dumps(EXPORT | {"queues": [{"name": None}]}), "queues[0].name", "null"),
         (json.dumps(EXPORT | {"queues": [{"name": ""}]}), "queues[0].name", ""),
+        (json.dumps(EXPORT | {"queues": [{"name": "q" * 256}]}), "queues[0].name", ""),
         (json.dumps(EXPORT | {"queues": [{"name": "q"}, {"name": "q"}]}), "queues", "twice"),
         (json.dumps(EXPORT | {"users": HASHES[0]}), "users", "str"),
         (json.dumps(EXPORT | {"permissions": {"guest": 1}}), "permissions", "object"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
+from counted_work import growth, lines_run
 from kept_logs import DRAWN, STORIES, reading_of, scenario_of, story_of, title
 from samples import each_third
 
@@ -113,3 +116,13 @@ def told(*said: tuple[float, str, str, str | None]) -> list[Event]:
 def test_how_runs_end(events, expected):
     assert [(life.node, life.from_us // SECOND_US, life.until_us and life.until_us // SECOND_US, life.ended_by,
              life.seen_us // SECOND_US) for life in node_runs(events, {})] == expected  # fmt: skip
+
+
+def test_work_grows_with_the_number_of_times_that_a_node_goes_and_comes():
+    def work(size: int) -> Counter[str]:
+        about = [(at_s, "a", "rabbit_down" if at_s % 2 else "rabbit_up") for at_s in range(2 * size)]
+        restarts = [(at_s + 0.5, "c", "node_starting", None) for at_s in range(0, 2 * size, 2)]
+        events = told(*sorted([*restarts, *((*one, peer) for one in about for peer in "bc")]))
+        return lines_run(lambda: node_runs(events, {}))
+
+    assert growth(work, 200)["incident"] < 1.1

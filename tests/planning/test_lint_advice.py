@@ -10,6 +10,7 @@ from lint_cases import CASES
 from msgspec.structs import replace
 from samples import each_third
 
+from hawb.planning import followed as followed_module
 from hawb.planning.advice import ADVICE
 from hawb.planning.followed import (
     WAYS,
@@ -118,6 +119,19 @@ def test_advice_about_many_queues_is_that_about_a_few():
         return cluster(policy("idle", "^z", max_length=9), queues=queues, version="4.0")
 
     assert helping(lint(of(9)), 3) == helping(lint(of(900)), 3) == (["matches-nothing", "classic-queue"], [])
+
+
+def test_advice_about_many_policies_is_that_about_a_few(monkeypatch: pytest.MonkeyPatch):
+    def of(count: int) -> Inventory:
+        idle = [policy(f"idle {number}", f"^z{number}", max_length=9) for number in range(count)]
+        queues = [queue(f"q{number}", node="abc"[number % 3], messages=number) for number in range(9)]
+        return cluster(policy("live", "^q", max_length=9), *idle, queues=queues, version="4.0")
+
+    looked_at: list[int] = []
+    monkeypatch.setattr(followed_module, "lint", lambda given: looked_at.append(len(given.policies)) or lint(given))
+    few, many = helping(lint(of(9)), 3), helping(lint(of(900)), 3)
+    assert few == many == (["matches-nothing", "classic-queue"], [])
+    assert max(looked_at) == 11
 
 
 def test_policy_is_split_by_the_existing_queue_types():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import pairwise
 
 import pytest
+from counted_work import growth, lines_run
 from incidents import LOGS, SOME
 from kept_logs import title
 
@@ -159,3 +161,29 @@ def test_nodes_have_the_shortest_distinct_names(nodes, called):
 def test_files_of_one_name_are_shown_with_their_folders():
     found = names([], ["x/a/rabbit.log", "x/b/rabbit.log"])
     assert found.line(Event(at_us=0, node="a", kind="node_up", file="x/b/rabbit.log", line=9)) == "b/rabbit.log:9"
+
+
+def test_queues_of_a_node_are_sorted_once_for_a_sentence():
+    compared = Counter[str]()
+
+    class Name(str):
+        __slots__ = ()
+
+        def __lt__(self, other: str) -> bool:
+            compared["names"] += 1
+            return super().__lt__(other)
+
+    count = 300
+    lost = [ClusterEvent(kind="queue_unavailable", at_us=at, node="a", queue=Name(f"q{at}")) for at in range(count)]
+    (sentence,) = sentences(lost, PLAIN)
+    assert len(sentence.queues) == count
+    assert compared["names"] <= 4 * count
+
+
+def test_work_for_first_elections_grows_with_the_queues():
+    def work(size: int) -> Counter[str]:
+        kinds = ("queue_declared", "leader_elected")
+        told = [ClusterEvent(kind=kind, at_us=at, node="a", queue=f"q{at}") for at in range(size) for kind in kinds]
+        return lines_run(lambda: sentences(told, PLAIN))
+
+    assert growth(work, 50)["views"] < 1.1

@@ -98,6 +98,14 @@ def test_a_table_whose_cells_fit_is_laid_out_as_rich_does(rows: list[tuple[str, 
         assert columns(rows, ("first", "节点", ""), None, right) == here
 
 
+def test_only_the_first_rows_of_a_long_table_are_printed():
+    rows = [(f"q{number}", "a") for number in range(terminal.MOST_ROWS + 1)]
+    queues = Part("Queues", Table("Queues", ("name", "node"), rows))
+    printed = text(Report("", "", Verdict("yes", "all"), parts=(queues,)))
+    assert len(re.findall(r"^q\d+ +a$", printed, re.MULTILINE)) == terminal.MOST_ROWS
+    assert "first 3,000 of 3,001 rows; --json and -o have all of them" in printed
+
+
 def test_columns_of_numbers_are_found():
     table = Table("t", ("queue", "lost", "away", "n"), [("q", "1,200", "0.3 s", 4), ("r", "", "12.0 s", 5)])
     assert table.numbers() == [1, 2, 3]

@@ -205,7 +205,10 @@ def _folds(cluster_events: Sequence[ClusterEvent], gone: set[str | None]) -> Ite
     A main event ends all groups of preparations. `gone` are the nodes that have been down.
     """
     open_: dict[tuple[object, ...], Together] = {}
-    declared = [one for one in cluster_events if one.kind == "queue_declared"]
+    declared: dict[tuple[str | None, str | None], list[int]] = {}
+    for one in cluster_events:
+        if one.kind == "queue_declared":
+            declared.setdefault((one.queue, one.node), []).append(one.at_us)
     for one in cluster_events:
         kind = _kind(one, gone)
         if kind in AWAY:
@@ -241,10 +244,12 @@ def _apart(one: ClusterEvent, weight: int) -> tuple[object, ...]:
     return (one.name, one.reason, one.nodes) if weight else ()
 
 
-def _as_declared(one: ClusterEvent, declared: Sequence[ClusterEvent]) -> bool:
-    """Return True if an election is a queue's first, which belongs to its declaration."""
-    return any((other.queue, other.node) == (one.queue, one.node) and abs(other.at_us - one.at_us) <= MINOR_US
-               for other in declared)  # fmt: skip
+def _as_declared(one: ClusterEvent, declared: Mapping[tuple[str | None, str | None], Sequence[int]]) -> bool:
+    """Return True if an election is a queue's first, which belongs to its declaration.
+
+    `declared` has the times of declarations by queue and node.
+    """
+    return any(abs(at_us - one.at_us) <= MINOR_US for at_us in declared.get((one.queue, one.node), ()))
 
 
 def _alike(kind: str, fold: Sequence[ClusterEvent]) -> Iterator[Together]:
@@ -252,8 +257,11 @@ def _alike(kind: str, fold: Sequence[ClusterEvent]) -> Iterator[Together]:
     queues: dict[str | None, dict[str, None]] = {}
     for one in fold:
         queues.setdefault(one.node, {}).update({one.queue: None} if one.queue else {})
-    for same in dict.fromkeys(tuple(sorted(part)) for part in queues.values()):
-        yield kind, [one for one in fold if tuple(sorted(queues[one.node])) == same]
+    parts: dict[tuple[str, ...], list[ClusterEvent]] = {}
+    part_of = {node: parts.setdefault(tuple(sorted(names)), []) for node, names in queues.items()}
+    for one in fold:
+        part_of[one.node].append(one)
+    yield from ((kind, part) for part in parts.values())
 
 
 def _sentence(number: int, kind: str, part: Sequence[ClusterEvent], names: Names) -> Sentence:
