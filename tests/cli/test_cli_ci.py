@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import yaml
 from ci_forms import cases_of, place_of, results_of
 from click.testing import CliRunner, Result
 from inventories import FILES
@@ -94,6 +95,17 @@ def test_check_names_the_line_of_the_expectation(tmp_path: Path):
     assert place_of(at_step) == (file.as_uri(), line_of(file, "- expect"))
     assert place_of(at_end) == (file.as_uri(), line_of(file, "  queues:"))
     assert "queues.orders.messages: expected 1, got 0" in at_end["message"]["text"]
+
+
+def test_a_file_is_read_once_for_the_lines_of_all_its_expectations(tmp_path: Path, monkeypatch):
+    parsed: list[object] = []
+    parse = yaml.parse
+    monkeypatch.setattr(yaml, "parse", lambda *given, **options: parsed.append(given) or parse(*given, **options))
+    steps = "".join(f"  - expect: {{queues: {{q{number}: {{state: running}}}}}}\n" for number in range(9))
+    (tmp_path / "a.yaml").write_text(f"scenario: a\ncluster: {{nodes: [a]}}\nsteps:\n{steps}")
+    found = results_of(hawb("check", "--format", "sarif", tmp_path / "a.yaml").stdout)
+    assert [place_of(one)[1] for one in found] == [*range(4, 13)]
+    assert len(parsed) == 2  # to play it, and for the lines
 
 
 def test_check_reports_failed_refused_and_passed_cases(tmp_path: Path):

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from hawb.scenario import inputs, text
 from hawb.scenario.expect import Difference
-from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.refused import ScenarioRefused, Where
 from hawb.views.issues import Case, Issue, Rule
 
 DIFFERS, REFUSED = "outcome-differs", "scenario-refused"
@@ -52,17 +52,22 @@ def issues(checked: Checked) -> list[Issue]:
         refused, first = checked.refused, str(checked.refused).splitlines()
         text = "; ".join([refused.problem, *(line.strip() for line in first[1:])])
         return [Issue(REFUSED, "error", refused.field or "scenario", text, file, refused.line)]
+    lines = _lines(checked.file) if checked.differences else {}
     return [
-        Issue(DIFFERS, "error", difference.place, str(difference), file, _line(checked.file, difference))
+        Issue(DIFFERS, "error", difference.place, str(difference), file, lines.get(_expectation(difference)))
         for difference in checked.differences
     ]
 
 
-def _line(file: Path, difference: Difference) -> int | None:
-    """Return the line of an expectation in its file; None if the file cannot be read again or has no such line."""
-    path = ("expect",) if difference.step is None else ("steps", difference.step, "expect")
+def _expectation(difference: Difference) -> Where:
+    """Return the path of the expectation that is not met, of at most three keys."""
+    return ("expect",) if difference.step is None else ("steps", difference.step, "expect")
+
+
+def _lines(file: Path) -> dict[Where, int]:
+    """Return the lines of values at most three keys deep; none if the file is large or cannot be read again."""
     try:
-        place = text.locate(inputs.content(file), path)
+        content = inputs.content(file)
     except OSError:
-        return None
-    return place and place.line
+        return {}
+    return text.lines(content, 3) if len(content) <= text.MOST_LOCATED else {}
