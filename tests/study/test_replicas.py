@@ -93,8 +93,8 @@ def test_estimates_agree_with_the_trial_rows():
 
 def test_own_numbers_apply_and_their_draws_widen_intervals():
     given = {"numbers": "Ours", "sources": {"environment": "measured: logs"},
-             "environment": {"node_failures": {"every": {"mean_s": 2e7}}, "partitions": {"every": {"mean_s": 9}}}}
-    draws = [{"node_failures": {"every": {"mean_s": mean_s}}} for mean_s in (2e6, 2e7, 2e8)]
+             "environment": {"node_failures": {"every": {"mean_s": 4e6}}, "partitions": {"every": {"mean_s": 9}}}}
+    draws = [{"node_failures": {"every": {"mean_s": mean_s}}} for mean_s in (4e5, 4e6, 4e7)]
     inventory_ = cluster(queues=[queue(**HOLDS)])
     assumed, told, wide = (what_if(inventory_, MATRIX, trials=320, own=own) for own in (
         None, read_numbers(given), read_numbers(given | {"draws": draws}),

@@ -61,6 +61,9 @@ def test_a_mean_of_none_needs_no_interval():
     some, none = cell("a", "kills", 5), cell("b", "kills", 0, None)
     assert told(some, none).endswith("a has the most minutes out of use a year (5.00), b none.")
     assert told(cell("a", "kills", 5, None), none) == NO_INTERVALS
+    few, zero = cell("a", "kills", 5, share=0.01), cell("b", "kills", 5)
+    zero[1] |= {"share_high": 0.02}
+    assert told(few, zero, shown=(LOSS,)) == TOO_FEW
 
 
 def test_single_design_is_described_without_comparison():

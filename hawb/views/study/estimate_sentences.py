@@ -65,7 +65,7 @@ def _contrast(estimates: Sequence[Estimate], shown: Shown) -> _Contrast | None:
     environments = _environments(estimates, shown)
     for environment, found in environments.items():
         most, least = max(found, key=lambda cell: cell.value), min(found, key=lambda cell: cell.value)
-        high = least.high if least.value else 0.0  # none in any trial
+        high = 0.0 if least.high is None and not least.value else least.high  # a mean of none has no interval
         if most.low is not None and high is not None and most.low > high and most.text != least.text:
             ends = [[cell for cell in found if cell.text == end.text] for end in (most, least)]
             alike = tuple((cell.design, cell.text) for end in ends for cell in end)
