@@ -3,7 +3,9 @@
 The mean of `TRIALS` trials of a cell counts as the true value. The trials are split into samples of equal size, each of
 which gets the interval that a study of that size prints (`hawb.study.intervals`). Coverage is the share of samples
 whose interval holds the true value; 95 % is right. Beside it is the mean number of trials in a sample that had any of
-the measure: a study's thresholds (`LEAST_EVENTS`, `LEAST_APART`) are such numbers, and can be checked against it.
+the measure: a study's thresholds (`LEAST_EVENTS`, `LEAST_APART`) are such numbers, and can be checked against it. A
+study shows the interval of a mean only with enough trials (`trials_for_mean`): the lines `wrong` have the share of
+samples whose interval misses the true mean, and the share of those that also show it.
 `python -m benchmarks coverage` prints the table as Markdown.
 """
 
@@ -15,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from hawb.study import trial_rows
-from hawb.study.intervals import BATCHES, STUDENT_T, wilson
+from hawb.study.intervals import BATCHES, STUDENT_T, trials_for_mean, wilson
 from hawb.study.load import load
 
 STUDIES = Path(__file__).parent.parent / "data" / "studies"
@@ -44,6 +46,7 @@ MEASURED = (
     Measured("replica-counts", "three-racks", "classic-3", "queue_down_s"),
     Measured("replica-counts", "three-racks", "classic-3", "queue_down_s", "quorum-3"),
     Measured("policies", "kills", "manual-stop-when-kill-always", "lost_confirmed"),
+    Measured("policies", "kills", "manual-stop-when-kill-always", "queue_down_s"),
     Measured("policies", "kills", "automatic-stop-when-kill-always", "lost_confirmed"),
     Measured("policies", "kills", "automatic-stop-when-kill-always", "lost_confirmed", "manual-stop-when-kill-always"),
     Measured("policies", "kills", "manual-stop-when-kill-always", "delivered_twice"),
@@ -61,6 +64,7 @@ def figures() -> list[str]:
         where = f"`{one.measure}`, {one.design} in {one.environment}"
         if beside is None:
             lines.append(_line(where, "mean", values, values > 0, covered_mean))
+            lines.append(_line(where, "wrong", values, values > 0, covered_mean, shown_means))
             lines.append(_line(where, "share", values > 0, values > 0, covered_share))
         else:
             had = (values > 0).astype(int) + (beside > 0)
@@ -84,9 +88,22 @@ def of(one: Measured, design: str, played: dict[tuple[str, ...], np.ndarray]) ->
 
 def covered_mean(samples: np.ndarray, truth: float) -> np.ndarray:
     """Return, for each sample (a row), whether the interval of its mean by batches covers the true value."""
+    return np.abs(samples.mean(axis=1) - truth) <= half_interval(samples)
+
+
+def half_interval(samples: np.ndarray) -> np.ndarray:
+    """Return half the interval of each sample's mean by batches."""
     batches = samples.reshape(len(samples), -1, BATCHES).mean(axis=1)
-    half = STUDENT_T * batches.std(axis=1, ddof=1) / np.sqrt(BATCHES)
-    return np.abs(batches.mean(axis=1) - truth) <= half
+    return STUDENT_T * batches.std(axis=1, ddof=1) / np.sqrt(BATCHES)
+
+
+def shown_means(samples: np.ndarray) -> np.ndarray:
+    """Return, for each sample, whether a study shows the interval of its mean."""
+    means, shares, trials = samples.mean(axis=1), (samples > 0).mean(axis=1), samples.shape[1]
+    takes = np.full(len(samples), np.inf)
+    some = means > 0
+    takes[some] = trials_for_mean(means[some], half_interval(samples)[some], trials, shares[some], np.maximum)
+    return takes <= trials
 
 
 def covered_share(samples: np.ndarray, truth: float) -> np.ndarray:
@@ -95,13 +112,17 @@ def covered_share(samples: np.ndarray, truth: float) -> np.ndarray:
     return (low <= truth) & (truth <= high)
 
 
-def _line(where: str, what: str, values: np.ndarray, had: np.ndarray, covered) -> str:
+def _line(where: str, what: str, values: np.ndarray, had: np.ndarray, covered, shown=None) -> str:
     cells = []
     for size in SIZES:
         count = TRIALS // size
         if count < FEWEST:
             cells.append("")
             continue
-        held = covered(np.asarray(values[: count * size], float).reshape(count, size), float(np.mean(values)))
-        cells.append(f"{100 * held.mean():.0f} % ({size * float(np.mean(had)):.3g})")
+        samples = np.asarray(values[: count * size], float).reshape(count, size)
+        held = covered(samples, float(np.mean(values)))
+        if shown is None:
+            cells.append(f"{100 * held.mean():.0f} % ({size * float(np.mean(had)):.3g})")
+        else:
+            cells.append(f"{100 * (~held).mean():.0f} → {100 * (~held & shown(samples)).mean():.0f} %")
     return f"| {where} | {what} | {' | '.join(cells)} |"

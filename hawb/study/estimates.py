@@ -1,7 +1,7 @@
 """Estimates from a study's trials: for each design, environment and measure the mean, and the share of trials with any.
 
-Each has a 95 % interval (`hawb.study.intervals`). The interval of a mean is too narrow while few trials of a cell had
-any of the measure; the share says how many had.
+Each has a 95 % interval (`hawb.study.intervals`). Where too few trials of a cell make up a mean, it has none, and
+`trials_for_mean` says about how many trials it takes.
 
 Trials of an environment with biased failures count by their weights, whose expectation is 1 (`hawb.study.renewals`).
 The mean is that of weight · value, corrected for the chance deviation of the mean weight from 1, with a line fitted to
@@ -25,11 +25,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.types import NumericType
 
-from hawb.study.intervals import BATCHES, LEAST_EFFECTIVE, LEAST_EFFECTIVE_SHARE, NOISE, STUDENT_T, wilson
+from hawb.study.intervals import (
+    BATCHES,
+    LEAST_EFFECTIVE,
+    LEAST_EFFECTIVE_SHARE,
+    NOISE,
+    STUDENT_T,
+    trials_for_mean,
+    wilson,
+)
 from hawb.study.trial_record import BATCH, TRIAL, WEIGHT
 
 SUMS = {
@@ -56,6 +64,10 @@ SELECT design, environment, part, trials, w, ww, stack({{count}}, {{columns}}) A
 OF_CELLS = ", ".join(f"sum({name}) OVER cell / sum(trials) OVER cell AS {name}" for name in ("w", "ww", *SUMS))
 """The mean of each sum over the trials of a cell."""
 
+ESTIMATE = (
+    "design", "environment", "measure", "trials", "effective_trials", "mean", "mean_low", "mean_high",
+    "trials_for_mean", "share", "share_low", "share_high",
+)  # fmt: skip
 DIFFERENCE = ("difference", "difference_low", "difference_high")
 IN_BATCHES = ("mean_batches", "share_batches", "difference_batches")
 
@@ -106,8 +118,8 @@ WITH cells AS (
   GROUP BY design, environment, measure
 )
 SELECT design, environment, measure, n AS trials, effective_trials,
-       mean, if({ENOUGH}, mean - half, NULL) AS mean_low, if({ENOUGH}, mean + half, NULL) AS mean_high,
-       share, if(share_var > {NOISE}D * wsome, n * (share * (1 - share) / share_var), effective_trials) AS plain,
+       mean, half, share,
+       if(share_var > {NOISE}D * wsome, n * (share * (1 - share) / share_var), effective_trials) AS plain,
        {ENOUGH} AS enough,
        difference, if({ENOUGH}, difference - more_half, NULL) AS difference_low,
        if({ENOUGH}, difference + more_half, NULL) AS difference_high,
@@ -117,8 +129,8 @@ ORDER BY measure, environment, design"""
 """One row for each design, environment and measure.
 
 `cells` has the means over a cell beside each of its batches. `fitted` has the lines, and a batch's mean less the line.
-`paired` has the difference of that from the baseline's. `plain` is the number of plain trials that would estimate the
-share as well.
+`paired` has the difference of that from the baseline's. `half` is half the interval of the mean, `plain` the number of
+plain trials that would estimate the share as well.
 """
 
 
@@ -129,9 +141,9 @@ def measures(trials: DataFrame) -> list[str]:
 
 
 def estimates(trials: DataFrame, of: Sequence[str] | None = None) -> DataFrame:
-    """Return the rows of `TOLD` for trials, for the measures `of` or all, with the share's interval.
+    """Return the rows of `TOLD` for trials, for the measures `of` or all, with the intervals of mean and share.
 
-    A mean has no interval with fewer than two trials a batch.
+    A mean has `mean_low` and `mean_high`, or `trials_for_mean` (`hawb.study.intervals.ends_of_mean`).
     """
     return _compared(trials, None, of).drop(*DIFFERENCE)
 
@@ -164,10 +176,21 @@ def _compared(
     sums = by_part(trials, of).coalesce(1)
     low, high = wilson(sql.col("share"), sql.col("plain"), sql.sqrt)
     ends = {"share_low": sql.greatest(sql.lit(0.0), low), "share_high": sql.least(sql.lit(1.0), high)}
-    ends = {name: sql.when(sql.col("enough"), end) for name, end in ends.items()}
+    ends = {name: sql.when(sql.col("enough"), end) for name, end in (_ends_of_mean() | ends).items()}
     rows = trials.sparkSession.sql(TOLD, args={"baseline": baseline}, told=sums).withColumns(ends)
-    last = (*DIFFERENCE, *IN_BATCHES)
-    return rows.select(*(name for name in rows.columns if name not in ("plain", "enough", *last)), *DIFFERENCE, *more)
+    return rows.select(*ESTIMATE, *DIFFERENCE, *more)
+
+
+def _ends_of_mean() -> dict[str, Column]:
+    """Return the columns of `hawb.study.intervals.ends_of_mean`, for the rows of `TOLD`."""
+    mean, half, trials, share = (sql.col(name) for name in ("mean", "half", "trials", "share"))
+    counted = sql.when(sql.col("effective_trials") == trials, share).otherwise(1.0)
+    takes = trials_for_mean(mean, half, trials, counted, sql.greatest)
+    takes = sql.when((mean != 0) & (share > 0), takes)
+    ends = {"mean_low": mean - half, "mean_high": mean + half}
+    return {name: sql.when(takes <= trials, end) for name, end in ends.items()} | {
+        "trials_for_mean": sql.when(takes > trials, takes)
+    }
 
 
 def growing(trials: DataFrame, measure: str, counts: Iterable[int]) -> list[dict[str, Any]]:

@@ -6,13 +6,14 @@ z·√(x(n - x)/n + z²/4)) / (n + z²).
 
 Of a mean: A. M. Law, "Simulation Modeling and Analysis", on output analysis. Trials are dealt to `BATCHES` batches by
 their numbers. The batches' means are about normal; single trials, mostly zero and rarely a whole queue, are far from
-it. Student's t is that of `BATCHES`.
+it. Student's t is that of `BATCHES`. Where few trials make most of a mean even batches' means are not normal, and there
+is no interval (`trials_for_mean`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, sqrt
+from math import sqrt
 from typing import Any
 
 from msgspec import Struct
@@ -29,6 +30,13 @@ LEAST_EVENTS = 5 * BATCHES
 
 With fewer, some batches have none or one, their means are far from normal, and an interval by them is too narrow;
 without any its width is zero.
+"""
+
+LEAST_CONTRIBUTING = 40
+"""The effective number of trials that must make up a mean for its interval.
+
+With fewer, a few long outages or large losses make most of the mean, and its interval depends on how many of them were
+drawn. `benchmarks/coverage.py` measures how often intervals hold with this bound and without it.
 """
 
 LEAST_APART = 2 * BATCHES
@@ -71,12 +79,30 @@ def none_seen(trials: float) -> float:
     return min(1.0, 3 / trials) if trials else 1.0
 
 
-def trials_for_mean(share: float) -> float:
-    """Return the number of trials that the interval of a mean needs, given the share of trials with any.
+def trials_for_mean(mean: Any, half: Any, trials: Any, share: Any, most: Callable[..., Any] = max) -> Any:
+    """Return about how many trials the interval of a mean takes. With fewer `trials` it is not shown.
 
-    It is the number that shows `LEAST_EVENTS`; infinite for a share of 0.
+    `half` is half the interval by batches, and `share` the share of trials with any, which is 1 for weighted trials:
+    they have more events than their share shows. Neither mean nor share is 0. The trials must show `LEAST_EVENTS`, and
+    effectively `LEAST_CONTRIBUTING` of them must make up the mean. The effective number is L. Kish's ("Survey
+    Sampling", 1965) of the trials' values x, (Σx)² / Σx²: it is mean² / (variance of the mean + mean² / trials).
+    Arguments are numbers, or Spark's columns with Spark's `greatest`.
     """
-    return max(2 * BATCHES, LEAST_EVENTS / share) if share else inf
+    return most(LEAST_EVENTS / share, LEAST_CONTRIBUTING * (1 + trials * (half / STUDENT_T / mean) ** 2))
+
+
+def ends_of_mean(mean: float, half: float | None, trials: int, share: float) -> dict[str, float | None]:
+    """Return `mean_low` and `mean_high`, the ends of a mean's interval, and `trials_for_mean`.
+
+    With too few trials for an interval the ends are None, and `trials_for_mean` is about the number that it takes;
+    otherwise that is None. All are None if no trial had any. `half` is None with fewer than two trials a batch.
+    """
+    takes = None
+    if mean and share:
+        takes = LEAST_EVENTS / share if half is None else trials_for_mean(mean, half, trials, share)
+    if half is None or takes is None or takes > trials:
+        return {"mean_low": None, "mean_high": None, "trials_for_mean": takes}
+    return {"mean_low": mean - half, "mean_high": mean + half, "trials_for_mean": None}
 
 
 def are_worth_it(trials: float, effective: float) -> bool:

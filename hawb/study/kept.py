@@ -21,8 +21,8 @@ from hawb.study.numbers import PRICE
 from hawb.study.question import Study
 
 COLUMNS = (
-    "design", "environment", "measure", "mean", "mean_low", "mean_high", "share", "share_low", "share_high",
-    "effective_trials", "difference", "difference_low", "difference_high",
+    "design", "environment", "measure", "mean", "mean_low", "mean_high", "trials_for_mean", "share", "share_low",
+    "share_high", "effective_trials", "difference", "difference_low", "difference_high",
 )  # fmt: skip
 MEASURES = (
     "lost_confirmed", "delivered_twice", "publish_down_s", "consume_down_s", "queue_down_s", "sync_blocked_s",

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from msgspec.structs import replace
 
-from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, Share, are_worth_it
+from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, Share, are_worth_it, ends_of_mean
 from hawb.study.load import read_study
 from hawb.study.question import Study
 from hawb.study.trial_record import TRIAL, WEIGHT
@@ -24,7 +24,8 @@ from hawb.study.trial_rows import records
 Estimate = dict[str, Any]
 """A row of `hawb.study.estimates`.
 
-It has design, environment, measure, trials, effective_trials, mean and share, each of the last two with low and high.
+It has design, environment, measure, trials, effective_trials, mean and share, each of the last two with low and high;
+a mean without them has trials_for_mean.
 """
 
 Path = tuple[str, ...]
@@ -124,12 +125,14 @@ class Weights:
         return np.bincount(self.batches, self.left(values)) / np.bincount(self.batches)
 
     def mean_of(self, values: np.ndarray) -> Estimate:
-        """Return the mean, with the interval of batch means if there are two trials a batch."""
-        mean = float(self.left(values).mean())
-        if len(values) < 2 * BATCHES or not self.are_worth_it:
-            return {"mean": mean, "mean_low": None, "mean_high": None}
-        half = STUDENT_T * float(self.in_batches(values).std(ddof=1)) / sqrt(BATCHES)
-        return {"mean": mean, "mean_low": mean - half, "mean_high": mean + half}
+        """Return the mean, with the interval of batch means or the number of trials that it takes (`ends_of_mean`)."""
+        mean, half, trials = float(self.left(values).mean()), None, len(values)
+        if not self.are_worth_it:
+            return {"mean": mean, "mean_low": None, "mean_high": None, "trials_for_mean": None}
+        if trials >= 2 * BATCHES:
+            half = STUDENT_T * float(self.in_batches(values).std(ddof=1)) / sqrt(BATCHES)
+        share = float((values > 0).mean()) if self.effective == trials else 1.0
+        return {"mean": mean} | ends_of_mean(mean, half, trials, share)
 
     def share_of(self, values: np.ndarray) -> Estimate:
         """Return the share of trials that had any, with Wilson's interval.

@@ -47,7 +47,6 @@ from hawb.study.cells import LABEL, Cell, cells_of, settings
 from hawb.study.estimates import estimates
 from hawb.study.failures import FAILURES, BatchFailed, StudyFailed
 from hawb.study.folders import local_folder
-from hawb.study.intervals import LEAST_EVENTS
 from hawb.study.progress import OnProgress, Watch
 from hawb.study.question import Precision, Study
 from hawb.study.shares import Costs, Offset, costs, next_offset
@@ -280,11 +279,9 @@ def looks(study: Study) -> list[Study]:
 def is_precise(rows: DataFrame, wanted: Precision) -> bool:
     """Return True if the mean of the measure is known well enough in every cell.
 
-    Its interval is narrow, and enough trials had any for the interval to hold (`LEAST_EVENTS`).
+    It has an interval (`hawb.study.intervals.trials_for_mean`), which is narrow.
     """
     for row in estimates(rows, [wanted.column]).collect():
-        if row.share * row.trials < LEAST_EVENTS:
-            return False
         allowed = max((wanted.relative or 0) * abs(row.mean), wanted.absolute or 0)
         if row.mean_low is None or (row.mean_high - row.mean_low) / 2 > allowed:
             return False

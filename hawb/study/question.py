@@ -34,8 +34,8 @@ class Precision(Part, frozen=True, kw_only=True):
     """The precision that an answer needs.
 
     Trials are played until in every cell half the width of the 95 % interval of a measure's mean
-    (`hawb.study.trial_record`) is at most `relative` of the mean, or at most `absolute`, and enough trials had any
-    (`hawb.study.intervals.LEAST_EVENTS`). `downtime_s` is another name of `publish_down_s`.
+    (`hawb.study.trial_record`) is at most `relative` of the mean, or at most `absolute`, and there are enough
+    trials for an interval (`hawb.study.intervals.trials_for_mean`). `downtime_s` is another name of `publish_down_s`.
     """
 
     measure: str

@@ -66,13 +66,15 @@ PUBLISHED = 100
 class Down(Struct, frozen=True):
     """The time that the queue was unusable in a trial, in seconds of the horizon.
 
-    It has the mean with its interval (None with few trials), and the longest.
+    It has the mean with its interval, and the longest. Without an interval, `takes` is the number of trials that one
+    takes (`hawb.study.intervals.ends_of_mean`).
     """
 
     mean_s: float
     low_s: float | None
     high_s: float | None
     most_s: float
+    takes: float | None = None
 
 
 class Played(Struct, frozen=True):
@@ -363,13 +365,13 @@ def _played(asked: Study, name: str, in_draws: Study | None) -> Played:
     trials = min(asked.trials, max(FEW, asked.trials // ONE_IN)) if refused else asked.trials
     batch = records(asked, name, AROUND, 0, trials)
     lost, down_s = batch["lost_confirmed"].to_numpy(), batch["queue_down_s"].to_numpy()
-    mean_s, low_s, high_s = Weights(batch).mean_of(down_s).values()
+    mean_s, low_s, high_s, takes = Weights(batch).mean_of(down_s).values()
     open_share = 0.0
     if in_draws and not refused:
         open_s, open_share = _open(in_draws, name)
         if low_s is not None:
             low_s, high_s = reaching(mean_s, low_s, high_s, open_s)
-    down = Down(mean_s, low_s, high_s, float(down_s.max()))
+    down = Down(mean_s, low_s, high_s, float(down_s.max()), takes)
     return Played(Share(int((lost > 0).sum()), trials), down, refused, open_share)
 
 

@@ -212,11 +212,16 @@ class LostConfirmed(TypedDict):
 
 
 class DownSeconds(TypedDict):
-    """The seconds of a trial in which the queue was unavailable."""
+    """The seconds of a trial in which the queue was unavailable.
+
+    A mean without an interval has `trials_for_mean`, about the number of trials that one takes; null if it was never
+    unavailable.
+    """
 
     mean: float
     mean_low: float | None
     mean_high: float | None
+    trials_for_mean: float | None
     most: float
 
 
@@ -328,10 +333,11 @@ class Estimate(TypedDict):
     """A measure of a design in an environment.
 
     It has the mean over trials, the share of trials in which the measure is not 0, and how much higher the mean is than
-    the baseline's, each with its interval. `open_…` is the half-width that an interval would have if only the rates
-    were uncertain; it needs numbers with draws. `together_…` is the interval of the difference that holds
-    simultaneously with those of all other comparisons. `p50`, `p90` and `p99` are quantiles of trials, and `above` is
-    the share of trials above the objective.
+    the baseline's, each with its interval. `trials_for_mean` is about the number of trials that the interval of the
+    mean takes; null if it has one, or if no trial had any. `open_…` is the half-width that an interval would have if
+    only the rates were uncertain; it needs numbers with draws. `together_…` is the interval of the difference that
+    holds simultaneously with those of all other comparisons. `p50`, `p90` and `p99` are quantiles of trials, and
+    `above` is the share of trials above the objective.
     """
 
     design: str
@@ -342,6 +348,7 @@ class Estimate(TypedDict):
     mean: float
     mean_low: float | None
     mean_high: float | None
+    trials_for_mean: float | None
     share: float
     share_low: float | None
     share_high: float | None

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from html import escape
+from math import ceil
 
 from hawb.engine.core import runs
 from hawb.languages import LANGUAGES, N_, Plural, _, in_force, ngettext, pgettext
@@ -187,6 +188,17 @@ def left(duration_s: float) -> str:
         return f"{duration_s:.0f} s"
     minutes = round(duration_s / 60)
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def about(value: float) -> int:
+    """Return a number of trials rounded up to two digits."""
+    digits = len(str(int(value))) - 2
+    return ceil(value / 10**digits) * 10**digits if digits > 0 else ceil(value)
+
+
+def too_few(takes: float | None) -> str:
+    """Return how many trials the interval of a mean takes (`hawb.study.intervals.ends_of_mean`); "" for None."""
+    return "" if takes is None else f"takes {about(takes):,} trials"
 
 
 def percent(value: float) -> str:

@@ -111,8 +111,9 @@ def estimate(
     difference = None if low is None or high is None else (low + high) / 2
     return {
         "design": design, "environment": environment, "measure": measure, "trials": 1000, "effective_trials": 1000.0,
-        "mean": 3.0, "mean_low": 2.0, "mean_high": 4.0, "share": 0.2, "share_low": 0.1, "share_high": 0.3,
-        "difference": difference, "difference_low": low, "difference_high": high,
+        "mean": 3.0, "mean_low": 2.0, "mean_high": 4.0, "trials_for_mean": None,
+        "share": 0.2, "share_low": 0.1, "share_high": 0.3, "difference": difference, "difference_low": low,
+        "difference_high": high,
     }  # fmt: skip
 
 

@@ -25,20 +25,24 @@ def rows_of(spark: SparkSession, trials: int) -> DataFrame:
 
 @pytest.mark.spark
 def test_estimates_agree_with_the_rows(spark: SparkSession):
-    told = {(row.design, row.environment, row.measure): row for row in estimates(rows_of(spark, 400)).collect()}
+    told = {(row.design, row.environment, row.measure): row for row in estimates(rows_of(spark, 1_000)).collect()}
     assert set(told) == {(*cell, measure) for cell in CELLS for measure in ("lost", "publish_down_s")}
     for cell in CELLS:
         for measure in ("lost", "publish_down_s"):
-            row, values = told[*cell, measure], [made_up_row(3, cell, trial)[measure] for trial in range(400)]
+            row, values = told[*cell, measure], [made_up_row(3, cell, trial)[measure] for trial in range(1_000)]
             means = [statistics.fmean(values[batch::BATCHES]) for batch in range(BATCHES)]
             half = STUDENT_T * statistics.stdev(means) / BATCHES**0.5
-            assert row.trials == row.effective_trials == 400
+            assert row.trials == row.effective_trials == 1_000
             assert row.mean == pytest.approx(statistics.fmean(values))
             assert (row.mean_low, row.mean_high) == pytest.approx((row.mean - half, row.mean + half))
-            assert row.share == sum(value > 0 for value in values) / 400
+            assert row.share == sum(value > 0 for value in values) / 1_000
             assert row.share_low < row.share < row.share_high
-    few = estimates(rows_of(spark, 25), ["lost"]).first()
-    assert (few.mean_low, few.mean_high) == (None, None)
+            assert row.trials_for_mean is None
+    for few in estimates(rows_of(spark, 320)).collect():
+        means = [few.share * few.trials >= 160, few.mean_low is not None, few.trials_for_mean is None]
+        assert means == [few.measure == "publish_down_s"] * 3
+    none = estimates(rows_of(spark, 25), ["lost"]).first()
+    assert (none.mean_low, none.mean_high, none.trials_for_mean) == (None, None, pytest.approx(160 / none.share))
 
 
 def regressed(weights: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:

@@ -25,6 +25,7 @@ from hawb.lab.study_panel import (
 from hawb.scenario.refused import ScenarioRefused
 from hawb.study import live as room
 from hawb.study.estimates import compared
+from hawb.study.intervals import are_worth_it, trials_for_mean
 from hawb.study.kept import COLUMNS, MEASURES, as_text, kept, question
 from hawb.study.live import changed, live, smaller
 from hawb.study.load import load, read_study
@@ -36,6 +37,7 @@ from hawb.views.study.estimates import (
     DOWN,
     LOSS,
     LOST,
+    Shown,
     cell_value,
     cells,
     estimates_in_words,
@@ -86,7 +88,7 @@ def made_up(study: Study, design: str, environment: str, first: int, count: int)
 
 @pytest.mark.spark
 @pytest.mark.parametrize("around", ["calm", "rough"])
-@pytest.mark.parametrize("trials", sample([40, 96, 100]))
+@pytest.mark.parametrize("trials", sample([40, 100, 1_000]))
 def test_live_study_has_the_estimates_of_spark(
     study: Study, trials: int, around: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +106,7 @@ def test_live_study_has_the_estimates_of_spark(
 
 
 def test_live_study_is_reproducible(study: Study) -> None:
-    asked = smaller(study, 64, environments=["rough"])
+    asked = smaller(study, 200, environments=["rough"])
     rows = live(asked)
     assert rows == live(asked)
     assert cells(rows) == [("rough", "two"), ("rough", "quorum")]
@@ -135,7 +137,8 @@ def test_stored_results_round_trip(study: Study, tmp_path: Path) -> None:
     for row in read.estimates:
         (same,) = (each for each in rows if all(each[name] == row[name] for name in COLUMNS[:3]))
         assert {name: row[name] for name in same} == {
-            name: about(value, 1e-3) if name in COLUMNS[3:] else value for name, value in same.items()
+            name: about(value, 1e-3) if name in COLUMNS[3:] and value is not None else value
+            for name, value in same.items()
         }
         assert row["difference"] is None  # trials without Spark are compared with none
 
@@ -147,6 +150,21 @@ def test_stored_results_belong_to_the_current_study(name: str) -> None:
     assert results.question == question(study)
     assert {(row["design"], row["environment"]) for row in results.estimates} == set(study.cells)
     assert (STUDIES / "results" / f"{name}.json").stat().st_size < 30_000
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_stored_means_have_an_interval_or_the_number_of_trials_it_takes(name: str) -> None:
+    """The rule of `ends_of_mean` holds for the stored digits; numbers near its bound may be on either side."""
+    for row in kept(name).estimates:
+        mean, low, high, trials = row["mean"], row["mean_low"], row["mean_high"], row["trials"]
+        is_weighted = row["effective_trials"] != trials
+        if low is None:
+            assert high is None
+            assert row["trials_for_mean"] is None or row["trials_for_mean"] > trials * 0.99
+        else:
+            takes = trials_for_mean(mean, max(high - mean, mean - low), trials, 1.0 if is_weighted else row["share"])
+            assert takes <= trials * 1.01 and row["trials_for_mean"] is None and row["share"]
+            assert are_worth_it(trials, row["effective_trials"])
 
 
 def test_changed_study_has_another_digest(study: Study) -> None:
@@ -167,9 +185,10 @@ def estimate(design: str, value: float, low: float | None, high: float | None, m
 def test_a_table_and_words_with_intervals() -> None:
     rows = [estimate("a", 60, -30, 90), estimate("b", 0.3, None, None), estimate("c", 0, 0, 0)]
     rows += [estimate("d", 12, 12, 12)]
-    rows += [estimate(name, 0.25, 0.1, 0.31, "lost_confirmed") for name in "abcd"]
+    rows += [estimate("e", 60, None, None) | {"trials_for_mean": 12_345.0}]
+    rows += [estimate(name, 0.25, 0.1, 0.31, "lost_confirmed") for name in "abcde"]
     table = estimates_table(rows, [DOWN, LOSS])
-    assert list(table[DOWN.title]) == ["1.00 (0 to 1.50)", "< 0.01", "0", "0.200"]
+    assert list(table[DOWN.title]) == ["1.00 (0 to 1.50)", "< 0.01", "0", "0.200", "1.00 (takes 13,000 trials)"]
     assert set(table[LOSS.title]) == {"25.0 % (10.0 to 31.0 %)"}
     words = estimates_in_words(rows, [DOWN, LOSS]).splitlines()
     assert words[:2] == ["rack: minutes out of use a year; years with a loss", "  a: 1.00; 25.0 %"]
@@ -192,6 +211,18 @@ def test_a_figure_has_a_mark_and_a_number_for_each_cell() -> None:
     assert axes.get_xscale() == "symlog"
     faces = [line.get_markerfacecolor() == line.get_color() for line in axes.lines]
     assert faces == [True, False, True]
+
+
+def test_a_mean_without_an_interval_has_a_star_and_no_line() -> None:
+    rows = [estimate("a", 60, 30, 90), estimate("b", 120, None, None) | {"trials_for_mean": 12_345.0}]
+    figure = estimates_figure(rows, [DOWN])
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.texts] == ["rack", "1.00", "2.00 *"]
+    lines = [segment[:, 0].tolist() for lines in axes.collections[1:] for segment in lines.get_segments()]
+    assert lines == [[0.5, 1.5], [2, 2]]
+    assert "* no interval: takes up to 13,000 trials" in figure.texts[-1].get_text().replace("\n", " ")
+    (axes,) = estimates_figure(rows, [Shown("queue_down_s", "share", share=True)]).axes
+    assert "*" not in "".join(text.get_text() for text in axes.texts)
 
 
 def test_measure_without_events_is_in_the_note() -> None:

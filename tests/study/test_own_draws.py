@@ -202,7 +202,7 @@ def test_interval_covers_the_true_value(failures, repair):
 def test_command_plays_the_draws(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
     file, own = tmp_path / "asked.yaml", tmp_path / "own.yaml"
-    file.write_text(json.dumps(ASKED))
+    file.write_text(json.dumps(ASKED | {"trials": 400}))
     own.write_text(json.dumps(OWN))
     arguments = ["study", str(file), "--output", str(tmp_path / "out"), "--numbers", str(own)]
     result = CliRunner().invoke(cli.main, arguments, catch_exceptions=False)
@@ -210,4 +210,4 @@ def test_command_plays_the_draws(spark, tmp_path, monkeypatch):
     again = CliRunner().invoke(cli.main, [*arguments, "--json"], catch_exceptions=False)
     rows = [one for one in json.loads(again.stdout) if one["measure"] == "publish_down_s"]
     assert {one["environment"] for one in rows} == {"rack"} and all(one["open_mean"] > 0 for one in rows)
-    assert spark.read.parquet(str(tmp_path / "out" / "trials")).count() == 2 * 100 + 3 * 2 * 100
+    assert spark.read.parquet(str(tmp_path / "out" / "trials")).count() == 2 * 400 + 3 * 2 * PLENTY

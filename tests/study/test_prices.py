@@ -40,7 +40,7 @@ def test_price_of_weighted_trials_agrees_with_the_estimates(spark: SparkSession)
         {"design": design, "environment": "rack", "trial": trial, "publish_down_s": float(draw.exponential(3600)),
          "lost_confirmed": int(draw.poisson(3)), "bytes_replicated": int(draw.poisson(10**9)),
          "weight": float(draw.uniform(0.5, 1.5))}
-        for design in ("two", "three") for trial in range(96)
+        for design in ("two", "three") for trial in range(192)
     ])  # fmt: skip
     rows = compared(with_price(rows, STUDY, PRICES), "two")
     found = {(row["design"], row["measure"]): row for row in rows}

@@ -78,10 +78,10 @@ def test_small_study_is_reproducible():
 
 
 def test_estimates_agree_with_the_trial_rows():
-    asked = study(cluster(queues=[queue(**HOLDS)]), trials=70, seed=3)
-    shown = cells(what_if(cluster(queues=[queue(**HOLDS)]), MATRIX, trials=70, seed=3))
+    asked = study(cluster(queues=[queue(**HOLDS)]), trials=320, seed=3)
+    shown = cells(what_if(cluster(queues=[queue(**HOLDS)]), MATRIX, trials=320, seed=3))
     for key in (("classic", 1), ("quorum", 2)):
-        rows = {row["measure"]: row for row in live(smaller(asked, 70, [f"{key[0]}-{key[1]}"]))}
+        rows = {row["measure"]: row for row in live(smaller(asked, 320, [f"{key[0]}-{key[1]}"]))}
         lost, down = rows["lost_confirmed"], rows["queue_down_s"]
         played = shown[key].played
         assert played.lost.interval == pytest.approx((lost["share_low"], lost["share_high"]))
@@ -93,10 +93,10 @@ def test_estimates_agree_with_the_trial_rows():
 
 def test_own_numbers_apply_and_their_draws_widen_intervals():
     given = {"numbers": "Ours", "sources": {"environment": "measured: logs"},
-             "environment": {"node_failures": {"every": {"mean_s": 2e7}}, "partitions": {"every": {"mean_s": 9}}}}
-    draws = [{"node_failures": {"every": {"mean_s": mean_s}}} for mean_s in (2e6, 2e7, 2e8)]
+             "environment": {"node_failures": {"every": {"mean_s": 4e6}}, "partitions": {"every": {"mean_s": 9}}}}
+    draws = [{"node_failures": {"every": {"mean_s": mean_s}}} for mean_s in (4e5, 4e6, 4e7)]
     inventory_ = cluster(queues=[queue(**HOLDS)])
-    assumed, told, wide = (what_if(inventory_, MATRIX, trials=70, own=own) for own in (
+    assumed, told, wide = (what_if(inventory_, MATRIX, trials=320, own=own) for own in (
         None, read_numbers(given), read_numbers(given | {"draws": draws}),
     ))  # fmt: skip
     alone = [cells(answer)["classic", 1].played for answer in (assumed, told, wide)]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hawb.views.study.estimate_sentences import TOO_FEW, sentence
+from hawb.views.study.estimate_sentences import NO_INTERVALS, TOO_FEW, sentence
 from hawb.views.study.estimates import DOWN, LOSS
 
 
@@ -52,9 +52,18 @@ def test_measure_that_no_design_has_is_named_first():
     )
 
 
-@pytest.mark.parametrize("half", [2, None])
-def test_overlapping_intervals_are_not_called_different(half: float | None):
-    assert told(cell("a", "kills", 5, half), cell("b", "kills", 2, half)) == TOO_FEW
+@pytest.mark.parametrize(("half", "said"), [(2, TOO_FEW), (None, NO_INTERVALS)])
+def test_overlapping_intervals_are_not_called_different(half: float | None, said: str):
+    assert told(cell("a", "kills", 5, half), cell("b", "kills", 2, half)) == said
+
+
+def test_a_mean_of_none_needs_no_interval():
+    some, none = cell("a", "kills", 5), cell("b", "kills", 0, None)
+    assert told(some, none).endswith("a has the most minutes out of use a year (5.00), b none.")
+    assert told(cell("a", "kills", 5, None), none) == NO_INTERVALS
+    few, zero = cell("a", "kills", 5, share=0.01), cell("b", "kills", 5)
+    zero[1] |= {"share_high": 0.02}
+    assert told(few, zero, shown=(LOSS,)) == TOO_FEW
 
 
 def test_single_design_is_described_without_comparison():

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from hawb.study.progress import Progress
-from hawb.views.study.study_report import LENGTHS, RESTS_ON, about, number, rate, report
+from hawb.views.formatting import about
+from hawb.views.study.study_report import LENGTHS, RESTS_ON, number, page, rate, report, report_of
 
 ROW = {
     "design": "two", "environment": "rack", "measure": "lost", "trials": 1000, "effective_trials": 1000.0,
@@ -23,14 +24,14 @@ def test_report_has_a_table_for_each_observed_measure():
 
 
 def test_mean_of_few_events_has_no_interval_and_states_the_needed_trials():
-    rare = ROW | {"design": "rare", "share": 0.002}
-    shown = report("A study", [ROW, rare, rare | {"design": "biased", "effective_trials": 900.0}])
+    none = {"mean_low": None, "mean_high": None}
+    rows = [ROW, ROW | none | {"design": "rare", "measure": "lost_confirmed", "trials_for_mean": 79_100.0}]
+    shown = report("A study", rows)
     cells = [line.split("12,346")[1].strip().split("  ")[0] for line in shown.splitlines() if "12,346" in line]
-    assert cells == [
-        "1.235 to 23,457", "takes 80,000 trials", "1.235 to 23,457",
-    ]  # fmt: skip
+    assert cells == ["takes 80,000 trials", "1.235 to 23,457"]
+    assert "12,346  (takes 80,000 trials)" in page(report_of("A study", rows), rows)
     assert (about(8.2), about(64), about(12_345), about(99_001)) == (9, 64, 13_000, 100_000)
-    assert "none seen" in report("A study", [ROW | {"share": 0.0}])
+    assert "none seen" in report("A study", [ROW | none | {"share": 0.0}])
 
 
 def test_assumption_and_quantiles_precede_the_tables():

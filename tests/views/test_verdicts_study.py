@@ -162,7 +162,7 @@ def test_relative_width_uses_the_design_with_events():
 
 
 def test_too_few_trials_advise_more():
-    rows = [base() | {"mean_low": None, "mean_high": None}]
+    rows = [base() | {"trials": 63, "effective_trials": 63.0, "mean_low": None, "mean_high": None}]
     assert todo(rows, verdict(rows, "base"), "base", "x")[0].what == (
         "Play more trials of base: there are too few for intervals."
     )

@@ -3,7 +3,8 @@
 The title says where the designs differ most. One figure shows the numbers, the other their differences from a baseline.
 
 Classic queues are squares and quorum queues hexagons; a mark is hollow if the number is 0 in every trial. Each mark has
-its number next to it. A number that is 0 for all designs in all environments has no panel; the note names it.
+its number next to it, with a star if it is a mean of too few trials for an interval. A number that is 0 for all designs
+in all environments has no panel; the note names it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from hawb.study.comparisons import LESS, MORE, is_apart
 from hawb.study.live import Estimate
 from hawb.views.figures import drawn
-from hawb.views.formatting import listing, percent
+from hawb.views.formatting import about, listing, percent
 from hawb.views.study.estimate_sentences import sentence
 from hawb.views.study.estimates import SMALLEST, Shown, cell_difference, cell_value, cells
 from hawb.views.style import FIGURE, GRID, LOOKS, MARKERS, PAPER
@@ -36,6 +37,7 @@ MOST_TICKS, IN_A_FIGURE = 4, 8
 SMALLEST_SHARE = 1e-6
 """The smallest share that has a tick; `percent` does not distinguish smaller ones."""
 
+NO_INTERVAL = "*"
 NOTE = "lines are 95 % intervals, where they are wider than the mark"
 Value = tuple[float, float | None, float | None]
 
@@ -52,10 +54,25 @@ def estimates_figure(
     some = {each: rows for each, rows in values.items() if any(value for value, _, _ in rows)} or values
     none = [each.title for each in shown if each not in some]
     said = [NOTE, "hollow: none in any trial", *([f"no design has any {listing(none)}"] if none else [])]
+    said += _without_interval(estimates, some)
     note, given = _note(places, types or {}, said), {"ncols": len(some), "sharey": True}
     with drawn(sentence(estimates, shown), _size(places), note, STYLE, **given) as (figure, (axes,)):
         _panels(axes, some, places, types or {})
     return figure
+
+
+def _without_interval(estimates: Sequence[Estimate], values: Mapping[Shown, Sequence[Value]]) -> list[str]:
+    """Return what the star of a mean without an interval says; nothing if no mean has one."""
+    if not any(_has_star(each, value) for each, rows in values.items() for value in rows):
+        return []
+    measures = {each.measure for each in values if not each.share}
+    takes = max((row.get("trials_for_mean") or 0.0 for row in estimates if row["measure"] in measures), default=0.0)
+    return [f"{NO_INTERVAL} no interval{f': takes up to {about(takes):,} trials' if takes else ''}"]
+
+
+def _has_star(shown: Shown, value: Value) -> bool:
+    """Return True if a number is the mean of too few trials for an interval."""
+    return not shown.share and bool(value[0]) and value[1] is None
 
 
 def differences_figure(
@@ -132,7 +149,8 @@ def _panel(
     heights: Sequence[float], types: Mapping[str, str], signed: bool,
 ) -> None:  # fmt: skip
     axes.set_title(shown.title)
-    for (_, design), height, (value, low, high) in zip(places, heights, values, strict=True):
+    for (_, design), height, found in zip(places, heights, values, strict=True):
+        value, low, high = found
         look = LOOKS[types.get(design, "classic")]
         if low is None or high is None:
             low = high = value
@@ -141,7 +159,8 @@ def _panel(
         axes.hlines(height, low, high, color=look.colour, linewidth=2, alpha=0.5)
         axes.plot(value, height, color=look.colour, marker=MARKERS[look.glyph], markersize=6, markerfacecolor=face)
         sign = "" if not _has_sign(shown, value) else "-" if value < 0 else "+" if signed else ""
-        label = f"{sign}{shown.text(abs(value))}"
+        star = f" {NO_INTERVAL}" if _has_star(shown, found) else ""
+        label = f"{sign}{shown.text(abs(value))}{star}"
         axes.annotate(label, (max(high, value), height), (7, 0), textcoords="offset points", va="center")
 
 

@@ -13,6 +13,7 @@ MOST_NAMED = 2
 """The maximum number of designs that are named; of more, the first is named and the others are counted."""
 
 TOO_FEW = "These are too few trials to tell the designs apart."
+NO_INTERVALS = "These are too few trials for an interval of every mean."
 
 
 class _Cell(NamedTuple):
@@ -64,7 +65,8 @@ def _contrast(estimates: Sequence[Estimate], shown: Shown) -> _Contrast | None:
     environments = _environments(estimates, shown)
     for environment, found in environments.items():
         most, least = max(found, key=lambda cell: cell.value), min(found, key=lambda cell: cell.value)
-        if most.low is not None and least.high is not None and most.low > least.high and most.text != least.text:
+        high = 0.0 if least.high is None and not least.value else least.high  # a mean of none has no interval
+        if most.low is not None and high is not None and most.low > high and most.text != least.text:
             ends = [[cell for cell in found if cell.text == end.text] for end in (most, least)]
             alike = tuple((cell.design, cell.text) for end in ends for cell in end)
             contrasts.setdefault(alike, _Contrast([], *ends)).environments.append(environment)
@@ -90,9 +92,13 @@ def _names(found: Iterable[_Cell]) -> str:
 
 
 def _alone(estimates: Sequence[Estimate], shown: Shown) -> str:
-    """Return the sentence for a study in which no difference is significant."""
+    """Return the sentence for a study in which no difference is significant.
+
+    Where means have no intervals, differences of pairs of trials may still be significant.
+    """
     environments = _environments(estimates, shown)
     if any(len(found) > 1 for found in environments.values()):
-        return TOO_FEW
+        has_all = all(cell.low is not None for found in environments.values() for cell in found if cell.value)
+        return TOO_FEW if has_all else NO_INTERVALS
     environment, (cell, *_) = next(iter(environments.items()))
     return f"In {environment}, {cell.design} comes to {cell.text} {shown.title}."

@@ -1,4 +1,7 @@
-"""A study's estimates for a notebook, as a table and in words; each number has its 95 % interval."""
+"""A study's estimates for a notebook, as a table and in words.
+
+Each number has its 95 % interval; a mean of too few trials has the number of trials that its interval takes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import pandas as pd
 from msgspec import Struct
 
 from hawb.study.live import Estimate
-from hawb.views.formatting import percent
+from hawb.views.formatting import percent, too_few
 
 SMALLEST = 0.01
 """Means below this are not distinguished: a hundredth of a minute, or of a message."""
@@ -27,7 +30,7 @@ class Shown(Struct, frozen=True):
     share: bool = False
 
     def of(self, estimate: Estimate) -> tuple[float, float | None, float | None]:
-        """Return (value, from, to) of an estimate; from and to are None if there are too few trials."""
+        """Return (value, from, to) of an estimate; from and to are None if it has no interval."""
         kind, times = ("share", 1.0) if self.share else ("mean", self.times)
         values = (estimate[f"{kind}{end}"] for end in ("", "_low", "_high"))
         return tuple(None if value is None else value * times for value in values)
@@ -83,14 +86,20 @@ def cells(estimates: Iterable[Estimate]) -> list[tuple[str, str]]:
 
 
 def estimates_table(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> pd.DataFrame:
-    """Return a table with a row for each environment and design and a column for each number: `value (from to to)`."""
+    """Return a table with a row for each environment and design, and a column for each number.
+
+    A cell is `value (from to to)`, or `value (takes N trials)`.
+    """
     places = cells(estimates)
+    takes = {(row["environment"], row["design"], row["measure"]): row.get("trials_for_mean") for row in estimates}
     found = {
         each.title: [
-            _in_a_cell(each, cell_value(estimates, design, environment, each)) for environment, design in places
+            _in_a_cell(each, cell_value(estimates, design, environment, each),
+                       None if each.share else takes[environment, design, each.measure])
+            for environment, design in places
         ]
         for each in shown
-    }
+    }  # fmt: skip
     return pd.DataFrame(found, index=pd.MultiIndex.from_tuples(places, names=("environment", "design")))
 
 
@@ -101,10 +110,10 @@ def worth_table(estimates: Iterable[Estimate]) -> pd.DataFrame:
     return table.rename_axis("environment").map("{:,}".format)
 
 
-def _in_a_cell(shown: Shown, values: tuple[float, float | None, float | None]) -> str:
+def _in_a_cell(shown: Shown, values: tuple[float, float | None, float | None], takes: float | None) -> str:
     value, low, high = values
     if low is None:
-        return shown.text(value)
+        return f"{shown.text(value)} ({too_few(takes)})" if takes else shown.text(value)
     middle, least, most = map(shown.text, (value, max(low, 0.0), high))
     return middle if least == middle == most else f"{middle} ({least.removesuffix(' %')} to {most})"
 

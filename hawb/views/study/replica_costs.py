@@ -13,7 +13,7 @@ from hawb.rules.quorum import tolerated_failures
 from hawb.study.intervals import BATCHES
 from hawb.study.prediction import Prediction
 from hawb.study.replicas import CONSUMED_PER_S, HORIZON_DAYS, PUBLISHED_PER_S, Advice, Cell, Played, WhatIf
-from hawb.views.formatting import counted, listing, percent, shown
+from hawb.views.formatting import counted, listing, percent, shown, too_few
 from hawb.views.report import Part, Report
 from hawb.views.tables import WIDTH, Table
 from hawb.views.verdicts import replicas
@@ -107,8 +107,9 @@ def _played(played: Played | None) -> tuple[str, str]:
     low, high = played.share_interval
     share = f"{played.lost.some:,} of {played.lost.trials:,} ({percent(low)} to {percent(high)})"
     down = played.down
-    between = "" if down.low_s is None else f" ({_seconds(max(0.0, down.low_s))} to {_seconds(down.high_s)})"
-    return share, f"{_seconds(down.mean_s)} s{between}, at most {_seconds(down.most_s)}"
+    low, high, takes = down.low_s, down.high_s, down.takes
+    between = too_few(takes) if low is None else f"{_seconds(max(0.0, low))} to {_seconds(high)}"
+    return share, f"{_seconds(down.mean_s)} s{f' ({between})' if between else ''}, at most {_seconds(down.most_s)}"
 
 
 def _seconds(value: float) -> str:
@@ -224,7 +225,8 @@ def _plain_cell(cell: Cell) -> dict[str, object]:
         "lost_confirmed": played and {"trials": played.lost.trials, "with_loss": played.lost.some,
                                       "share_low": played.share_interval[0], "share_high": played.share_interval[1]},
         "down_s": played and {"mean": played.down.mean_s, "mean_low": played.down.low_s,
-                              "mean_high": played.down.high_s, "most": played.down.most_s},
+                              "mean_high": played.down.high_s, "trials_for_mean": played.down.takes,
+                              "most": played.down.most_s},
     }  # fmt: skip
 
 

@@ -22,7 +22,10 @@ ASIDE = {"classic": -0.08, "quorum": 0.08}
 
 NAMES = {"classic": "mirrored", "quorum": "quorum"}
 
-NOTE = "Dotted: the number recommended; thin lines are intervals, of rates that of a prediction, of seconds 95 %"
+NOTE = (
+    "Dotted: the number recommended; thin lines are intervals, of rates that of a prediction, of seconds 95 %, where"
+    " there are enough trials"
+)
 
 
 def replica_figure(found: WhatIf, *, slim: bool = False) -> Figure:

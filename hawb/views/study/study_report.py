@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from math import ceil, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from hawb.study.comparisons import LESS, SENSITIVITY, comparisons, is_apart
 from hawb.study.comparisons import MORE as MORE_THAN
-from hawb.study.intervals import LEAST_APART, OBJECTIVE, QUANTILES, trials_for_mean
+from hawb.study.intervals import LEAST_APART, OBJECTIVE, QUANTILES
 from hawb.study.numbers import NOT_STATED, ORIGINS, PRICE, Setting
 from hawb.views import bars
-from hawb.views.formatting import counted, left, listing, percent, shown
+from hawb.views.formatting import counted, left, listing, percent, shown, too_few
 from hawb.views.page import report_page
 from hawb.views.report import Part, Report
 from hawb.views.tables import Table
@@ -47,7 +47,6 @@ DEFAULTS = (
     " them is more certain than they are."
 )
 
-TOO_FEW = "takes {} trials"
 NONE_SEEN = "none seen"
 RESTS_ON = "What the differences depend on"
 RESTS_NOTE = (
@@ -127,8 +126,7 @@ def page(found: Report, estimates: Iterable[Row]) -> str:
         rows = [row for row in estimates if row["measure"] == measure and row["mean"]]
         named = {f"{row['design']}, {row['environment']}": row for row in rows}
         if named:
-            said = {name: f"{number(row['mean'])}  ({interval(row['mean_low'], row['mean_high'])})"
-                    for name, row in named.items()}  # fmt: skip
+            said = {name: f"{number(row['mean'])}{_in_brackets(_interval_of_mean(row))}" for name, row in named.items()}
             means = {name: float(row["mean"]) for name, row in named.items()}
             drawn.append(bars.figure(means, f"{JUDGED[measure]}: the mean of a trial, with its interval of 95 %", said))
     return report_page(found, drawn)
@@ -291,21 +289,15 @@ def _cells(row: Row) -> list[str]:
     return [shown(row["environment"]), shown(row["design"]), number(row["mean"]), mean, percent(row["share"]), share]
 
 
+def _in_brackets(words: str) -> str:
+    return f"  ({words})" if words else ""
+
+
 def _interval_of_mean(row: Row) -> str:
-    """Return the interval of a mean, or if there are too few trials, how many it takes.
-
-    Weighted trials contain more events than their share shows, so they keep their interval.
-    """
-    takes = trials_for_mean(float(row["share"]))
-    if row["mean_low"] is None or row["effective_trials"] != row["trials"] or takes <= row["trials"]:
+    """Return the interval of a mean, or if there are too few trials, how many it takes."""
+    if row["mean_low"] is not None:
         return interval(row["mean_low"], row["mean_high"])
-    return TOO_FEW.format(f"{about(takes):,}") if row["share"] else NONE_SEEN
-
-
-def about(value: float) -> int:
-    """Return a number of trials rounded up to two digits."""
-    digits = len(str(int(value))) - 2
-    return ceil(value / 10**digits) * 10**digits if digits > 0 else ceil(value)
+    return too_few(row.get("trials_for_mean")) if row["share"] else NONE_SEEN
 
 
 def _difference(row: Row, baseline: str) -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hawb.study.comparisons import LEAST, LESS, MORE, is_alike, is_apart, swing
-from hawb.study.intervals import LEAST_APART, are_worth_it, none_seen
+from hawb.study.intervals import BATCHES, LEAST_APART, are_worth_it, none_seen
 from hawb.views.formatting import counted, listing, percent, shown
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
@@ -198,7 +198,7 @@ def todo(
 ) -> tuple[ToDo, ...]:
     """Return what to do: choose a design, or one for each environment, or play more trials if they would decide."""
     rows = _judged(rows, unseen)
-    few = sorted({str(row["design"]) for row in rows if row["mean_low"] is None})
+    few = sorted({str(row["design"]) for row in rows if _worth(row)[0] < 2 * BATCHES})
     asked, again = [], (command,) if command else ()
     if rests := rests_on(rows):
         asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and give it to the study with --numbers: the"
