@@ -99,7 +99,7 @@ def is_near_limit(now: State) -> bool:
 
 def plain(fifo: Fifo) -> Fifo:
     """Return a state machine without the parts that a search knows."""
-    return replace(fifo, enqueuers=(), moved=(), roomy=True, used_us=0, led_from_us=0)
+    return replace(fifo, enqueuers=(), moved=(), roomy=True, levels=1, used_us=0, led_from_us=0)
 
 
 def is_clients(channel: tuple) -> bool:
@@ -244,7 +244,6 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     **{reason: search_refusals.REFUSALS[reason] for reason in SHARED},
     "streams": lambda moment, _: any(queue.type == STREAM for queue in queues(moment.state)),
     "the metadata store of 4.3": lambda _, settings: settings.profile.khepri,
-    "quorum queues of 3.8 and 4.0": lambda _, settings: settings.profile.version in ("3.8", "4.0"),
     "a soft limit that channels could reach": lambda _, settings: (
         settings.quorum_commands_soft_limit <= quorum_search_state.MOST_ASKED
     ),

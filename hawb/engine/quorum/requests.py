@@ -48,9 +48,9 @@ from hawb.engine.core.turn import Turn
 from hawb.engine.queues import limits
 from hawb.engine.queues.access import fail, is_absent
 from hawb.engine.quorum import fifo, log, queue_record, resending
-from hawb.engine.raft_groups import asking, enqueuers, flowing, leadership, registration
+from hawb.engine.raft_groups import asking, enqueuers, flowing, leadership, registration, unregistered
 from hawb.engine.raft_groups.events import ProposalGivenUp
-from hawb.engine.raft_groups.group import GONE, STORE, Proposal
+from hawb.engine.raft_groups.group import GONE, STORE, Channel, Group, Proposal
 
 AWAITED = (Consume, Get, Purge, Delete, ConsumerCancels)
 """What a client waits for. The rest goes on behind its back."""
@@ -123,15 +123,20 @@ def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY,
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)
     channel = enqueuers.sender(operation)
     streams.note_channel(turn, group, channel)
-    enqueuers.note_sender(turn, group, channel)
+    unregistered.note_sender(turn, group, channel)
     if flows:
         flowing.enter_at_once(turn, group, proposal, operation.count, operation.size_bytes)
-    elif enqueuers.gets_to_leader(turn, group, channel):
+    elif gets_to_leader(turn, group, channel):
         asking.ask(turn, group, proposal)
     else:
         asking.set_unsent_aside(turn, group)
     if channel is not None and not is_in_reach(turn, name, node):
         resending.set_timer(turn, group, proposal, channel)
+
+
+def gets_to_leader(turn: Turn, group: Group, channel: Channel | None) -> bool:
+    """Return True if what a channel sends to a quorum queue or stream reaches the leader."""
+    return streams.writes_to_leader(turn, group, channel) and unregistered.gets_to_leader(turn, group, channel)
 
 
 def is_in_reach(turn: Turn, name: str, node: int) -> bool:
@@ -165,7 +170,7 @@ def committed(turn: Turn) -> Iterator[object]:
         group = turn.groups.own(name)
         waits = asking.end_waiting(turn, group, proposal.number)
         turn.because, turn.step = cause, proposal.step
-        enqueuers.note_taken(turn, group, proposal.operation)
+        unregistered.note_taken(turn, group, enqueuers.sender(proposal.operation))
         yield proposal.operation if waits else without_waiting_client(proposal.operation)
         limits.tell_publishers(turn, name)
         log.cut(turn, name, published=isinstance(proposal.operation, Enqueue))
@@ -239,7 +244,7 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         rejected = EMPTY if operation.transaction else numbers
         return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=rejected)
     publisher = enqueuers.sender(order)
-    known = registration.is_registered(turn, group, channel) and enqueuers.gets_to_leader(turn, group, publisher)
+    known = registration.is_registered(turn, group, channel) and gets_to_leader(turn, group, publisher)
 
     def is_its_own(one: Proposal) -> bool:
         return enqueuers.sender(one.operation) == publisher
@@ -247,10 +252,10 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
     flows = turn.flowing and known and in_reach and takes_flows(turn, queue.name)
     if flows and not asking.has_under_way(turn, group, is_its_own):
         flowing.commit_at_once(turn, group, "enqueue", operation.count, operation.size_bytes)
-        enqueuers.note_taken(turn, group, order)
+        unregistered.note_taken(turn, group, publisher)
         log.cut(turn, queue.name, published=True)
         return None
-    reached = enqueuers.gets_to_leader(turn, group, publisher)
+    reached = gets_to_leader(turn, group, publisher)
     if turn.queues[queue.name].master != NOWHERE and group.waiting and queue.type == QUORUM and reached:
         asking.offer_again(turn, group, queue.master, is_its_own)
         turn.look_from(operation.node)

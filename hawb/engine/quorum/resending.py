@@ -5,8 +5,7 @@ queue's members for the leader, and sends that leader all pending messages; if n
 timer again. With fewer messages pending than the limit the timer is cancelled.
 
 Here the timer is set only while messages could get lost: while a link drops everything, or if the queue does not know
-the channel (`hawb.engine.raft_groups.enqueuers.hears_of_leaders`). Otherwise each leader has the messages, or notifies
-the channel.
+the channel (`hawb.engine.raft_groups.unregistered`). Otherwise each leader has the messages, or notifies the channel.
 
 Source: `rabbit_fifo_client` (`enqueue`, `set_timer`, `find_leader`, `handle_ra_event` of timeout), 3.8 to 4.1.
 """
@@ -17,9 +16,10 @@ from hawb.engine.core import runs
 from hawb.engine.core.state import NOWHERE, QUORUM
 from hawb.engine.core.turn import TIMER, Turn
 from hawb.engine.raft_groups.asking import offer_again
-from hawb.engine.raft_groups.enqueuers import hears_of_leaders, profile_of, sender
+from hawb.engine.raft_groups.enqueuers import profile_of, sender
 from hawb.engine.raft_groups.events import LeaderSought
 from hawb.engine.raft_groups.group import Channel, Group, Proposal
+from hawb.engine.raft_groups.unregistered import hears_of_leaders
 
 PATIENCE_US = 10_000_000
 """The time after which a channel looks for a leader (TIMER_TIME)."""

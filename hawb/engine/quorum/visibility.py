@@ -20,7 +20,7 @@ from hawb.engine.queues import limits, policy_changes
 from hawb.engine.quorum import fifo, out_of_reach, retries
 from hawb.engine.quorum.requests import put, suspect
 from hawb.engine.raft_groups.asking import drop_orphans, is_in_sight, offer_again, set_unsent_aside
-from hawb.engine.raft_groups.enqueuers import hears_of_leaders, sender, sends_at_once
+from hawb.engine.raft_groups.enqueuers import sender, sends_at_once
 from hawb.engine.raft_groups.events import (
     LeaderElected,
     LogCut,
@@ -28,6 +28,7 @@ from hawb.engine.raft_groups.events import (
     MembersAbreast,
 )
 from hawb.engine.raft_groups.group import GONE, Group, Proposal
+from hawb.engine.raft_groups.unregistered import hears_of_leaders
 
 
 def send_again(turn: Turn, event: LeaderElected) -> None:

@@ -3,8 +3,7 @@
 This module is the engine's implementation; the kernel's is in `hawb.study.kernel.enqueuers`. The docstrings here
 describe both. `p` is a proposal, `g` the group that it waits for.
 
-Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`), since 3.8.10. Before that a channel sends without
-registration, and its queue knows it once it has taken a message from it (`rabbit_fifo:apply_enqueue`).
+Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`), since 3.8.10. `unregistered` has what holds before that.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from hawb.engine import streams
 from hawb.engine.clients import confirms
 from hawb.engine.core import bookkeeping, runs
 from hawb.engine.core.agenda import EVENT, TIME_US
@@ -26,7 +24,6 @@ from hawb.engine.core.turn import REACTION, TIMER, Turn
 from hawb.engine.queues import limits
 from hawb.engine.queues.contents import with_batch
 from hawb.engine.quorum import fifo
-from hawb.engine.raft_groups import leadership
 from hawb.engine.raft_groups.events import ProposalGivenUp, RegistrationGivenUp
 from hawb.engine.raft_groups.group import Channel, Group, Proposal, proposals
 from hawb.rules.quorum_profiles import QUORUM_PROFILES, QuorumProfile
@@ -98,18 +95,14 @@ def note_leader(t: Turn, g: Group, channel: Channel) -> None:
         g.asked = (*g.asked, (channel, last_leader(t, g)))
 
 
-def note_sender(t: Turn, g: Group, channel: Channel | None) -> None:
-    """Note the leader with which a channel begins to send messages, in releases that do not register it first."""
-    if not hears_of_leaders(t, g, channel):
-        note_leader(t, g, channel)
+def first_leader(t: Turn, g: Group, channel: Channel) -> int:
+    """Return the node of the leader that a channel goes on asking, or began to send to; NOWHERE if none is noted."""
+    return dict(g.asked).get(channel, NOWHERE)
 
 
-def note_taken(t: Turn, g: Group, operation: object) -> None:
-    """Register the channel whose messages a queue takes, in releases that do not register it first."""
-    channel = sender(operation)
-    if not hears_of_leaders(t, g, channel):
-        note_known(t, g, channel)
-        g.asked = tuple(pair for pair in g.asked if pair[0] != channel)
+def forget_leader(t: Turn, g: Group, channel: Channel) -> None:
+    """Forget the leader that a channel began to send to."""
+    g.asked = tuple(pair for pair in g.asked if pair[0] != channel)
 
 
 def sends_at_once(t: Turn, g: Group) -> bool:
@@ -117,29 +110,12 @@ def sends_at_once(t: Turn, g: Group) -> bool:
     return not profile_of(t).registers_enqueuers and t.queues[g.name].type == QUORUM
 
 
-def hears_of_leaders(t: Turn, g: Group, channel: Channel | None) -> bool:
-    """Return True if a new leader sends a channel a leader_change, with which it sends again all that is pending.
+def skips_registration(t: Turn, g: Group, channel: Channel) -> bool:
+    """Return True if a channel sends messages to a queue that does not know it, and is not informed of leaders then.
 
-    A leader sends it to the channels that it knows (`rabbit_fifo:state_enter`). In hawb it also reaches each publisher
-    with a rate, which goes on publishing and soon passes the soft limit.
+    In hawb each publisher with a rate is informed: it goes on publishing and soon passes the soft limit.
     """
-    if channel is None or channel[0].startswith(STEADY) or not sends_at_once(t, g):
-        return True
-    return is_known(t, g, channel)
-
-
-def gets_to_leader(t: Turn, g: Group, channel: Channel | None) -> bool:
-    """Return True if what a channel sends reaches the leader.
-
-    A channel that is not informed of leaders sends to the one that it began with (`rabbit_fifo_client:pick_node`): that
-    node rejects the message and names its leader, or does not answer.
-    """
-    if not streams.writes_to_leader(t, g, channel):
-        return False
-    node = dict(g.asked).get(channel, NOWHERE)
-    if hears_of_leaders(t, g, channel) or node == NOWHERE:
-        return True
-    return leadership.hosts(t, g, node) and t.linked(channel[1], node)
+    return sends_at_once(t, g) and not channel[0].startswith(STEADY)
 
 
 def last_leader(t: Turn, g: Group) -> int:
@@ -260,3 +236,5 @@ PORTS = (
     "plan_giving_up", "refuse_orphan", "set_aside", "take_up", "reject_first",
 )  # fmt: skip
 """The ports that engine and kernel both implement."""
+PORTS_OF_SEARCHES = ("skips_registration", "first_leader", "note_leader", "forget_leader")
+"""The ports of `unregistered`. The kernel implements them for searches only: its trials have publishers with a rate."""

@@ -22,6 +22,7 @@ from hawb.study.kernel import (
     node_ports,
     partitioned_state,
     partitioned_trial,
+    quorum_search_channels,
     quorum_search_key,
     quorum_search_ports,
     quorum_search_state,
@@ -40,6 +41,7 @@ from hawb.study.kernel import (
     trial,
 )
 from hawb.study.kernel.asking import (
+    ask,
     drop_orphans,
     end_waiting,
     is_waiting,
@@ -56,9 +58,18 @@ from hawb.study.kernel.hosting import election_due, hosts, message_arrives, refr
 from hawb.study.kernel.network_rules import NETWORK
 from hawb.study.kernel.node_ports import focus_on
 from hawb.study.kernel.node_rules import look_around
-from hawb.study.kernel.quorum import ask_for
+from hawb.study.kernel.quorum import wait_behind
 from hawb.study.kernel.quorum_group import row_of
-from hawb.study.kernel.quorum_search_ports import answer, offer_what_is_in_sight, sent_over, suspect
+from hawb.study.kernel.quorum_search_ports import (
+    answer,
+    gets_to_leader,
+    note_sender,
+    note_taken,
+    offer_what_is_in_sight,
+    sent_by_informed,
+    sent_over,
+    suspect,
+)
 from hawb.study.kernel.quorum_search_state import MOST_MOVED
 from hawb.study.kernel.quorum_state import (
     ELECTION_DUE,
@@ -119,10 +130,12 @@ def handle(t, number, kind, a, b, c, d):
         election_due(t, t.queue, a)
     elif kind == LEADER_ELECTED:
         drop_orphans(t, t.queue)
-        offer_again(t, t.queue, a, NONE)
+        offer_again(t, t.queue, a, sent_by_informed(t))
     elif kind == MAJORITY_REACHED:
         if t.queue.master == a:
-            offer_what_is_in_sight(t, a)
+            offer_what_is_in_sight(t, a, False)
+            if not t.setup.registers:
+                set_unsent_aside(t, t.queue)
     elif kind == LOG_CUT:
         drop_orphans(t, t.queue)
         set_unsent_aside(t, t.queue)
@@ -193,13 +206,24 @@ def publish(t, node):
         return
     if queue.up and linked(t, node, queue.master):
         register(t, queue, to_be_known(t, node))
-    if queue.master != NONE and queue.waiting:
+    if queue.master != NONE and queue.waiting and gets_to_leader(t, queue, node):
         offer_again(t, queue, queue.master, sent_over(t, node))
         look_from(t, node)
     queue.pending |= piece
     store(t, piece)
-    ask_for(t, ENQUEUE, node, node, piece, 1)
+    send(t, node, piece)
     await_batch(t, node, 0, piece, 1)
+
+
+@inner
+def send(t, node, piece):
+    """Propose a message, which waits for a leader that its channel reaches."""
+    proposal = wait_behind(t, ENQUEUE, node, node, piece, 1)
+    note_sender(t, t.queue, node)
+    if gets_to_leader(t, t.queue, node):
+        ask(t, t.queue, proposal)
+    else:
+        set_unsent_aside(t, t.queue)
 
 
 @inner
@@ -239,6 +263,7 @@ def do_committed(t):
         look_from(t, t.message[A])
         end_waiting(t, queue, entry.number)
         if entry.asks == ENQUEUE:
+            note_taken(t, queue, entry.client)
             put_into_queue(t, entry.client, entry.after)
         if queue.known:
             queue.roomy = t.notes.limited
@@ -327,8 +352,11 @@ PARTS = {
     )},
     raft_log.is_member: quorum_search_ports.is_member, raft_log.last_sent: quorum_search_ports.last_sent,
     raft_log.row_of_term: quorum_search_ports.row_of_term,
+    **{getattr(enqueuers, port): getattr(quorum_search_channels, port) for port in (
+        "is_known", "note_known", "whom_it_asks", "note_asked",
+    )},
     **{getattr(enqueuers, port): getattr(quorum_search_ports, port) for port in (
-        "is_known", "note_known", "whom_it_asks", "note_asked", "silent_us", "is_chosen", "refuse_orphan", "set_aside",
+        "silent_us", "is_chosen", "refuse_orphan", "set_aside",
         "take_up", "reject_first",
     )},
     channels.tell: search_books.tell,

@@ -6,9 +6,10 @@ and `hawb.engine.quorum.visibility`, for sets of messages as bits.
 
 from __future__ import annotations
 
-from hawb.engine.raft_groups import inputs
-from hawb.study.compiled import inner
-from hawb.study.kernel.asking import drop_orphans, is_in_sight, offer_again, set_unsent_aside
+from hawb.engine.raft_groups import enqueuers, inputs, unregistered
+from hawb.study.compiled import Binding, inner
+from hawb.study.kernel import quorum_search_channels
+from hawb.study.kernel.asking import ASKING, drop_orphans, is_in_sight, offer_again, set_unsent_aside
 from hawb.study.kernel.channels import client_gone
 from hawb.study.kernel.disks import keep_sides
 from hawb.study.kernel.hosting import call_elections, level, look_around, member_down, member_up, refresh
@@ -17,10 +18,8 @@ from hawb.study.kernel.quorum import ask_for
 from hawb.study.kernel.quorum_group import withdraw
 from hawb.study.kernel.quorum_nodes import suspect_no_more
 from hawb.study.kernel.quorum_search_state import (
-    has_node,
     link_bit,
     remember_at,
-    with_node,
     without_node,
 )
 from hawb.study.kernel.quorum_state import (
@@ -52,6 +51,11 @@ from hawb.study.kernel.state import (
     runs_anywhere,
     schedule,
 )
+
+UNREGISTERED = Binding(enqueuers.PORTS_OF_SEARCHES, quorum_search_channels, ASKING)
+hears_of_leaders, gets_to_leader, note_sender, note_taken = map(UNREGISTERED.of, (
+    unregistered.hears_of_leaders, unregistered.gets_to_leader, unregistered.note_sender, unregistered.note_taken,
+))  # fmt: skip
 
 SUSPICION_US = inputs.SUSPICION_US
 NOT_SENT = 1 << 62
@@ -133,39 +137,6 @@ def note_abreast(t, g, abreast):
 
 
 @inner
-def is_known(t, g, channel):
-    """Return True if the queue knows a channel, which is named by its node."""
-    return has_node(g.known, channel)
-
-
-@inner
-def note_known(t, g, channel):
-    """Register a channel with the queue."""
-    g.known = with_node(without_node(g.known, channel), channel)
-
-
-@inner
-def whom_it_asks(t, g, channel):
-    """Return the node of the leader that a channel asks for its version; NONE in a release without that request."""
-    if not t.setup.asks_leader_first:
-        return NONE
-    return t.asks[channel] - 1 if t.asks[channel] else last_leader(t, g)
-
-
-@inner
-def note_asked(t, g, channel):
-    """Note that a channel goes on asking the present leader, or the last one."""
-    if t.setup.asks_leader_first and not t.asks[channel]:
-        t.asks[channel] = last_leader(t, g) + 1
-
-
-@inner
-def last_leader(t, g):
-    """Return the leader that the current side's records name: the present one, or the last one."""
-    return g.holder if g.master == NONE else g.master
-
-
-@inner
 def silent_us(t, a, b):
     """Return the time until the connection of two nodes over a cut link is given up; 0 if it has been."""
     for row in range(t.moment.agenda):
@@ -187,6 +158,16 @@ def is_chosen(p, by):
 
 
 @inner
+def sent_by_informed(t):
+    """Return the waiting messages of channels that a new leader informs, and NOT_SENT for what a leader proposes."""
+    some = 0
+    for row in range(t.queue.waiting):
+        if hears_of_leaders(t, t.queue, t.waiting[row].channel):
+            some |= messages_of(t.waiting[row])
+    return some
+
+
+@inner
 def sent_over(t, channel):
     """Return the waiting messages that were sent over a channel."""
     some = 0
@@ -197,12 +178,17 @@ def sent_over(t, channel):
 
 
 @inner
-def offer_what_is_in_sight(t, leader):
-    """Offer a leader, whose side is the current one, the proposals that it receives."""
-    some = 0
+def offer_what_is_in_sight(t, leader, arrives):
+    """Offer a leader, whose side is the current one, the proposals that it receives.
+
+    With `arrives`, links work again, and what was sent to this leader before arrives too.
+    """
+    some, informed = 0, sent_by_informed(t)
     for row in range(t.queue.waiting):
-        if is_in_sight(t, t.queue, t.waiting[row]):
-            some |= messages_of(t.waiting[row])
+        p = t.waiting[row]
+        knows = messages_of(p) & informed != 0 or (arrives and p.asks == ENQUEUE and t.asks[p.channel] == leader + 1)
+        if knows and is_in_sight(t, t.queue, p):
+            some |= messages_of(p)
     offer_again(t, t.queue, leader, some)
 
 
@@ -392,7 +378,7 @@ def in_reach(t):
     focus = focused(t)
     for side in sides(t):
         if focus_on(t, side) and t.queue.master != NONE and is_here(t, t.queue.master):
-            offer_what_is_in_sight(t, t.queue.master)
+            offer_what_is_in_sight(t, t.queue.master, True)
     focus_on(t, focus)
     set_unsent_aside(t, t.queue)
 
