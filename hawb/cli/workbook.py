@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from hawb.cli.files import STDIN, Destination, cluster_of, refuse
+from hawb.cli.files import STDIN, Destination, cluster_of, refuse, say_when_written, write_folder
 from hawb.cli.language import in_a_language
 from hawb.languages import VARIABLE
 from hawb.scenario.dump import dump
@@ -68,23 +68,69 @@ def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: 
 
 
 @click.command()
+@click.argument("notebooks", nargs=-1, metavar="[NOTEBOOK]...")
 @in_a_folder
+@click.option("--class", "of_class", type=Destination(Kind.NEW_FOLDER), metavar="FOLDER",
+              help="Write a new folder for a class, and open nothing.")  # fmt: skip
+@click.option("--app", is_flag=True, help="Open NOTEBOOK as a page without code (Voilà).")
 @on_a_port
 @unopened
 @in_a_language
-def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
+def lessons(
+    notebooks: tuple[str, ...], folder: Path, of_class: Path | None, app: bool, port: int, no_browser: bool,
+    language: str,
+) -> None:  # fmt: skip
     """Open the lessons in JupyterLab, on this machine only.
 
-    hawb first copies notebooks and data to a folder; it never overwrites a file there that you have changed. Lessons 10
-    and 11 are translated into Chinese (zh) and Brazilian Portuguese (pt) and open in that language; the others are in
-    English.
+    Without NOTEBOOK the contents page opens. hawb first copies notebooks and data to a folder; it never overwrites a
+    file there that you have changed. Lessons 10 and 11 are translated into Chinese (zh) and Brazilian Portuguese (pt)
+    and open in that language; the others are in English. NOTEBOOK is a file to open instead, or with --class several,
+    or their numbers, such as 12.
+
+    For a teacher, --class writes a folder with the lessons without solutions, a sheet of answers, slides of the
+    pictures, and a README that says how to hand the lessons out and collect the answers; without NOTEBOOK of all
+    lessons.
     """
+    os.environ[VARIABLE] = language  # for the kernels' lab
+    if of_class is not None:
+        if app:
+            raise click.UsageError("--class opens nothing: leave --app out.")
+        return write_class(of_class, notebooks, language)
+    if len(notebooks) > 1 or (app and not notebooks):
+        raise click.UsageError("Give one NOTEBOOK to open, or --class FOLDER for several.")
+    if notebooks:
+        notebook = chosen(notebooks[0]).resolve()
+        return (serve_app if app else serve)(notebook.parent, notebook, port, no_browser)
     from hawb.lessons.translated import editions
 
     translated = editions(language)
-    os.environ[VARIABLE] = language  # for the kernels' lab
     bring(folder, translated)
     serve(folder, folder / next(iter(translated), LESSONS), port, no_browser)
+
+
+def chosen(name: str) -> Path:
+    """Return the notebook that a number or a file's name stands for. End the program if there is none."""
+    from hawb.lessons.class_folder import NotALesson, found
+
+    try:
+        return found(name)
+    except NotALesson as refused:
+        raise SystemExit(refuse(refused)) from None
+
+
+def write_class(folder: Path, names: Sequence[str], language: str) -> None:
+    """Write the folder of a class. End the program if a notebook is refused."""
+    from hawb import languages
+    from hawb.lessons.class_folder import NotALesson, every_lesson, files_of
+
+    notebooks = [chosen(name) for name in names] or every_lesson()
+    try:
+        with languages.language(language):
+            texts = files_of(notebooks, lambda line: click.echo(shown(line), err=True))
+    except NotALesson as refused:
+        raise SystemExit(refuse(refused)) from None
+    write_folder(folder, texts)
+    say_when_written(f"{shown(folder)}: lessons, answers.html and slides.html; README.md says how to use them")
 
 
 def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
@@ -124,11 +170,17 @@ def serve(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
 
 
 def serve_app(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
-    """Serve a notebook with Voilà until it is stopped, by notebooks/voila.json and on loopback only."""
+    """Serve a notebook with Voilà until it is stopped, by notebooks/voila.json and on loopback only.
+
+    The settings are those in the reader's folder, or hawb's own if the folder has none.
+    """
     _looked_for("JUPYTER_PATH", JUPYTER)
     from voila.app import main
 
-    settings = folder.resolve() / "notebooks"
+    from hawb.scenario import checkout
+
+    own = folder.resolve() / "notebooks"
+    settings = own if (own / "voila.json").is_file() else checkout.OWN / "notebooks"
     opens = "False" if no_browser else "True"
     options = [f"--port={port}", f"--Voila.config_file_paths={settings}", f"--Voila.open_browser={opens}"]
     main([str(notebook.resolve()), "--template=hawb", *options])

@@ -22,11 +22,21 @@ MARK = re.compile(r"\s*(?:#|<!--) ?(solution|end of solution)(?: ?-->)?\s*")
 
 def without_solutions(source: str) -> str:
     """Return a cell's text without its solutions. Raise ValueError for a marker without its partner."""
+    return _lines(source, solved=False)
+
+
+def solutions(source: str) -> str:
+    """Return the solutions in a cell's text; "" without any. Raise ValueError for a marker without its partner."""
+    return _lines(source, solved=True)
+
+
+def _lines(source: str, solved: bool) -> str:
+    """Return the lines inside or outside the solutions."""
     kept, inside = [], False
     for line in source.splitlines():
         mark = MARK.fullmatch(line)
         if mark is None:
-            kept += [] if inside else [line]
+            kept += [line] if inside is solved else []
         elif (mark[1] == "solution") is inside:
             raise ValueError(f"a marker out of order: {line.strip()!r}")
         else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 
 import msgspec
 
@@ -145,8 +147,13 @@ def exercise(key: str) -> Text:
     return exercise_view(exercise_of(key))
 
 
-def check(key: str, answer: object) -> Verdict:
-    """Play an answer, store it, and return the verdict. Raise ValueError for an unknown key, AnswersRefused."""
+def check(key: str, answer: object) -> Verdict | PlainText:
+    """Play an answer, store it, and return the verdict. Raise ValueError for an unknown key, AnswersRefused.
+
+    On a page without code (Voilà), on which there can be no answer, return where the exercise can be answered.
+    """
+    if answer is ... and _on_a_page():
+        return PlainText(_in_jupyterlab())
     return _kept(key, answer, judged(exercise_of(key), answer))
 
 
@@ -158,11 +165,23 @@ def game(key: str) -> Text:
 def play(key: str, moves: object) -> Text:
     """Play a game's moves, store them, and show the result.
 
+    On a page without code (Voilà), on which there can be no moves, show where the game can be played.
     Raise ValueError for an unknown key, AnswersRefused.
     """
+    if moves is ... and _on_a_page():
+        return Text(_in_jupyterlab(), f"<p>{escape(_in_jupyterlab())}</p>")
     result = played(game_of(key), moves)
     _kept(key, moves, result.verdict)
     return played_view(game_of(key), result)
+
+
+def _on_a_page() -> bool:
+    """Return True if the notebook is shown by Voilà, which says so to its kernels."""
+    return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+
+
+def _in_jupyterlab() -> str:
+    return _("This is answered in code: open the lesson in JupyterLab.")
 
 
 def _kept(key: str, answer: object, verdict: Verdict) -> Verdict:

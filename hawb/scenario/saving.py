@@ -59,7 +59,7 @@ class Outputs:
         self._files.append(_File(file, place, _bytes(content), replace, synchronised))
 
     def add_folder(self, folder: Path, contents: Mapping[str, str | bytes]) -> None:
-        """Add a new folder with files, by their names; nothing is written yet. Raise OSError as `check` does."""
+        """Add a new folder with files, by their paths in it; nothing is written yet. Raise OSError as `check` does."""
         check(folder, Kind.NEW_FOLDER)
         self._folders.append(_Folder(folder, {name: _bytes(content) for name, content in contents.items()}))
 
@@ -211,8 +211,11 @@ class _Folder(NamedTuple):
         inside = written.joinpath(*place.parts[len(made[-1].parts) :]) if made else written
         inside.mkdir(parents=True)
         for name, content in self.contents.items():
-            _fill(inside / name, content, None)
-        _synchronise_folder(inside)
+            file = inside / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            _fill(file, content, None)
+        for folder in {inside, *((inside / name).parent for name in self.contents)}:
+            _synchronise_folder(folder)
         return lambda undo: self._place(written, made[-1] if made else place, undo)
 
     def _place(self, written: Path, place: Path, undo: ExitStack) -> None:

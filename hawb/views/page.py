@@ -46,12 +46,12 @@ def stylesheet() -> str:
     return f"{ground}{Path(__file__).with_name('page.css').read_text('utf-8')}"
 
 
-def document(title: str, parts: Iterable[str], chosen: str = "") -> str:
+def document(title: str, parts: Iterable[str], chosen: str = "", policy: str = POLICY) -> str:
     """Return a whole page with these parts, which fetches and runs nothing; `title` and parts are HTML.
 
-    `chosen` are style rules for the rows of its tables.
+    `chosen` are further style rules, for instance for the rows of its tables. `policy` is its content security policy.
     """
-    forbids = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    forbids = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     sized = '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head = f'<meta charset="utf-8">{forbids}{sized}<title>{title}</title><style>{stylesheet()}{chosen}</style>'
     tag = LANGUAGES[in_force()].tag

@@ -35,11 +35,11 @@ class Written(NamedTuple):
     kind: Kind
 
 
-FIRST = ("lab", "lessons")
-"""Commands that make their folder themselves."""
+FIRST = "folder"
+"""The option of commands that make their folder themselves."""
 WRITTEN = [Written(command.name or "", option, kind) for command in every_command().values()
            for option, kind in destinations(command).items()]  # fmt: skip
-CHECKED = [one for one in WRITTEN if one.command not in FIRST]
+CHECKED = [one for one in WRITTEN if one.option != FIRST]
 
 
 def named(written: Written) -> str:

@@ -53,6 +53,47 @@ def test_requested_notebook_is_opened(
     assert (tmp_path / "hawb" / notebook).exists() and (tmp_path / "hawb" / "notebooks" / "01-contents.ipynb").exists()
 
 
+@pytest.mark.parametrize(("words", "server"), [([], "serve"), (["--app"], "serve_app")])
+def test_one_notebook_is_opened_where_it_is(served: list[tuple], tmp_path: Path, words: list, server: str) -> None:
+    file = tmp_path / "own.ipynb"
+    file.write_text("{}")
+    result = asked("lessons", *words, file, "--folder", tmp_path / "hawb", "--no-browser")
+    assert (result.exit_code, served) == (0, [(server, tmp_path, file, 8888, True)]), result.stderr
+    assert [*tmp_path.iterdir()] == [file]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--app"], "Give one NOTEBOOK to open"),
+        (["10", "11"], "or --class FOLDER for several"),
+        (["--class", "{to}/class", "--app"], "leave --app out"),
+        (["none.ipynb"], "none.ipynb: is neither the number of a lesson"),
+        (["--class", "{to}/class", "10", "99"], "99: is neither the number of a lesson"),
+        (["--class", "{to}/class", "{to}/own.ipynb"], "own.ipynb: is not a Jupyter notebook"),
+        (["--class", "{to}", "10"], "exists already; --class needs a new folder"),
+    ],
+)
+def test_notebooks_that_cannot_be_opened_or_handed_out_are_refused(
+    served: list[tuple], tmp_path: Path, words: list[str], why: str
+) -> None:
+    (tmp_path / "own.ipynb").write_text("{}")
+    result = asked("lessons", *(word.replace("{to}", str(tmp_path)) for word in words))
+    assert (result.exit_code, served, result.stdout) == (2, [], "")
+    assert why in result.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["own.ipynb"]
+
+
+def test_class_folder_is_written_in_a_language_and_nothing_is_opened(served: list[tuple], tmp_path: Path) -> None:
+    place = tmp_path / "class"
+    result = asked("lessons", "--class", place, "10", "--language", "pt")
+    assert (result.exit_code, served, result.stdout) == (0, [], "")
+    assert result.stderr == f"{place}: lessons, answers.html and slides.html; README.md says how to use them\n"
+    found = {file.relative_to(place).as_posix() for file in place.rglob("*") if file.is_file()}
+    assert found == {"README.md", "answers.html", "slides.html", "lessons/10-mirrored-queues.ipynb"}
+    assert "Lições para uma turma" in (place / "README.md").read_text(encoding="utf-8")
+
+
 def test_lab_uses_the_requested_language(served: list[tuple], tmp_path: Path) -> None:
     assert asked("lab", "--folder", tmp_path, "--language", "zh_CN").exit_code == 0
     assert languages.wanted() == "zh"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-EMPTY = ("meta", "br", "input")
+EMPTY = ("meta", "br", "img", "input")
 FETCHING = ("script", "link", "img", "iframe", "object", "embed", "base", "form", "a", "image", "use")
 
 

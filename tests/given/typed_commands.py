@@ -81,6 +81,7 @@ WRITTEN = (
     Typed("study {to}/none.yaml --output {to}/study", 2, STUDY),
     Typed("rates {fleet}", 0, STUDY), Typed("rates --json {fleet}", 0, STUDY),
     Typed("rates {fleet} --numbers {to}/own.yaml -o {to}/rates.html", 0, FIGURES | STUDY),
+    Typed("lessons --class {to}/class 10 12", 0, LAB),
     Typed("audit --json {real}", 0, STUDY, slow=True),
     Typed("explore --master local[1] {story} --faults 1 --operations 0", 0, STUDY, slow=True),
 )  # fmt: skip

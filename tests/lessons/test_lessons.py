@@ -15,7 +15,19 @@ from hawb.cluster import Cluster
 from hawb.lessons import answers, predictions
 from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.learner import build, without_solutions
-from hawb.lessons.notebook import beside, check, exercise, logs, look, predict, reset_lesson, show_rule, tell, truth
+from hawb.lessons.notebook import (
+    beside,
+    check,
+    exercise,
+    logs,
+    look,
+    play,
+    predict,
+    reset_lesson,
+    show_rule,
+    tell,
+    truth,
+)
 from hawb.lessons.predictions import Prediction
 from hawb.lessons.question import OWN as FRONT
 from hawb.lessons.question import Question
@@ -122,6 +134,18 @@ def test_answers_are_stored_with_their_attempts(kept):
     assert (answer["attempts"], answer["right"], answer["answer"]) == (3, False, None)
     check("10-two-copies", len)
     assert json.loads(kept.read_text())["answers"]["10-two-copies"]["answer"] == "<built-in function len>"
+
+
+@pytest.mark.parametrize("answered", [lambda: check("11-lose", ...), lambda: play("11-three-moves", ...)])
+def test_page_without_code_says_where_exercises_are_answered(answered, kept, monkeypatch):
+    monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5.13")
+    assert repr(answered()) == "This is answered in code: open the lesson in JupyterLab."
+    assert not kept.exists()
+
+
+def test_page_without_code_shows_the_verdict_on_an_answer_in_the_notebook(monkeypatch):
+    monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5.13")
+    assert "Nothing is lost" in check("11-lose", [{"kill": "a"}]).says
 
 
 def test_the_same_answers_give_the_same_bytes(kept):

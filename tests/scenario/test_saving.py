@@ -153,14 +153,14 @@ def outputs(folder: Path) -> Outputs:
     for name in ("kept.md", "link", "new.html"):
         found.add(folder / name, NEW)
     found.add(folder / "once", NEW, replace=False)
-    found.add_folder(folder / "plan", {"a.json": NEW, "b.md": NEW})
+    found.add_folder(folder / "plan", {"a.json": NEW, "b.md": NEW, "in/it/c.md": NEW})
     found.add_folder(folder / "made" / "on" / "the way", {"a.json": NEW})
     return found
 
 
 PLACED = {
-    "new.html", "once", "plan", "plan/a.json", "plan/b.md", "made", "made/on", "made/on/the way",
-    "made/on/the way/a.json",
+    "new.html", "once", "plan", "plan/a.json", "plan/b.md", "plan/in", "plan/in/it", "plan/in/it/c.md",
+    "made", "made/on", "made/on/the way", "made/on/the way/a.json",
 }  # fmt: skip
 
 
