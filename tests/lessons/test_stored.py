@@ -142,8 +142,8 @@ def test_a_picture_has_its_section_the_paragraph_before_it_and_its_description()
 
 def test_an_explanation_is_not_shown_with_the_next_picture():
     after = "<details><summary>Why?</summary>\n\nIt was b.\n\n</details>"
-    looked = new_code_cell("look(cluster)", outputs=[output(svg=SVG)])
-    pictures = read("A story.", predicted(svg=SVG), after, looked, "Its sequel.", looked).pictures
+    looked, again = (new_code_cell("look(cluster)", outputs=[output(svg=SVG)]) for _ in range(2))
+    pictures = read("A story.", predicted(svg=SVG), after, looked, "Its sequel.", again).pictures
     assert [one.before for one in pictures] == ["A story.", "A story.", "Its sequel."]
 
 
