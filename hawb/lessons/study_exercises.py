@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -18,13 +19,15 @@ from hawb.planning.lint import lint
 from hawb.rules.policies import Policy
 from hawb.scenario.checkout import data_folder_for
 from hawb.scenario.refused import ScenarioRefused, render
-from hawb.study.live import Estimate, live
 from hawb.study.load import read_study
 from hawb.study.prediction import NotMeasuredError
 from hawb.study.sync_duration import duration
 from hawb.study.throughput import one_queue
 from hawb.views.formatting import percent
 from hawb.views.study.estimates import DOWN, LOSS, Shown, cell_value, number
+
+if TYPE_CHECKING:
+    from hawb.study.live import Estimate
 
 DAY_S = 86_400
 PAGE = 116
@@ -69,6 +72,8 @@ def played(
     design: Mapping[str, object], around: Mapping[str, object], seed: int, trials: int = TRIALS
 ) -> list[Estimate]:
     """Return the estimates for a design in years of an environment. Raise ScenarioRefused."""
+    from hawb.study.live import live  # it takes pyarrow: a teacher's folder needs the questions alone
+
     return live(read_study({
         "study": "an answer", "seed": seed, "trials": trials, "horizon_days": 365,
         "designs": {"answer": dict(design)}, "environments": {"given": dict(around)},

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import floor, log10
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from msgspec import Struct
 
-from hawb.study.live import Estimate
 from hawb.views.formatting import percent, too_few
+
+if TYPE_CHECKING:
+    from hawb.study.live import Estimate
 
 SMALLEST = 0.01
 """Means below this are not distinguished: a hundredth of a minute, or of a message."""
