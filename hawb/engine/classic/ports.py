@@ -62,8 +62,9 @@ def wanted(t: Turn, q: Queue, available: int, recorded: tuple[int, ...] = NO_REC
 
 
 def listed_by(t: Turn, mirroring: Mirroring) -> list[int]:
-    """Return the policy's nodes that belong to this cluster, in the policy's order."""
-    return [t.settings.node(name) for name in mirroring.nodes if name in t.settings.names]
+    """Return the policy's nodes that belong to this cluster, each once, in the policy's order."""
+    names = dict.fromkeys(mirroring.nodes)  # a policy may name a node again and again
+    return [t.settings.node(name) for name in names if name in t.settings.names]
 
 
 def shuffled(t: Turn, nodes: tuple[int, ...]) -> tuple[int, ...]:
