@@ -27,7 +27,7 @@ from hawb.rules.quorum import majority
 MANY, FEW = 300, 10
 """In clusters with many queues or policies advice is tried on a few of each kind of finding; all would take minutes."""
 POLICIES: dict[str, str] = {"policy": "policies", "operator policy": "operator_policies"}
-"""Attribute of an inventory, and of an assignment, by kind of finding."""
+"""The attribute of an inventory, and of an assignment, that has the policies of a kind of finding."""
 Way = Callable[[Inventory, Finding], Inventory]
 MEMBERS_WANTED = {"one-member": 2, "even-members": 1}
 """Number of members that the advice adds, by code."""

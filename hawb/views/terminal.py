@@ -40,7 +40,7 @@ LONGEST_WORD = 30
 MOST_LINES = 8
 """A table with higher rows is written row by row."""
 MOST_ROWS = 3_000
-"""Maximum number of rows of a report's table that are printed: nobody reads more, and rich takes a millisecond each."""
+"""Maximum number of rows that are printed of a table in a report. A row takes `rich` about a millisecond."""
 
 
 def columns(

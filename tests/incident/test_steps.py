@@ -220,7 +220,7 @@ def promoted(*before):
         (promoted(occurred(39, "mirror_dropped", "a", "q")), None, False),
         ([*promoted(), occurred(42, "mirrors_missed", "b", "q", name="master", nodes=("d",))], None, True),  # another
         ([*promoted(), occurred(41, "mirror_dropped", "a", "q")], None, True),  # only afterwards
-        ([occurred(40.1, "mirror_promoted", "b", "q")], None, False),  # nobody misses it
+        ([occurred(40.1, "mirror_promoted", "b", "q")], None, False),  # no mirror reports that the master is gone
     ],
 )  # fmt: skip
 def test_master_that_ends_on_a_running_node_has_crashed(found, end, crashed):

@@ -34,7 +34,7 @@ def question(page, words: str):
 
 
 def run_all(page) -> None:
-    """Run every cell, and wait until JupyterLab gives the last one the keyboard, some time after it has run."""
+    """Run every cell, and wait until JupyterLab moves the focus to the last one, some time after it has run."""
     run(page, "Run All Cells")
     page.locator(".jp-Cell.jp-mod-active:last-child:focus").wait_for()
 
@@ -42,8 +42,8 @@ def run_all(page) -> None:
 def answer(page, key: str, words: str) -> None:
     """Writes an answer into the cell of an exercise, and runs it.
 
-    JupyterLab gives the keyboard to the next cell a while after one has run. What is typed just then goes astray, so it
-    is typed again until the cell has it.
+    Some time after a cell has run, JupyterLab moves the focus to the next one. Text that is typed at that moment is not
+    in the cell, so it is typed again.
     """
     cell = page.locator(".jp-CodeCell").filter(has_text=f'check("{key}"')
     editor = cell.locator(".cm-content")
