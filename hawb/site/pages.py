@@ -27,6 +27,8 @@ SIGNS = {LOST: ("▼", "messages lost"), HARMED: ("◌", "out of use"), WELL: ("
 """The sign and the words for the end of a story."""
 ENGINE = ("menu", "stage")
 """Modules of the stage that need an engine, which a replay does not have."""
+THEMED = {"master": "master", "synchronised": "held", "unsynchronised": "lacking"}
+"""Roles whose colour a picture has, and the colour of the theme that replaces it."""
 
 
 class PlayedStory(NamedTuple):
@@ -52,7 +54,15 @@ def stylesheet() -> str:
     ground = f":root {{ color-scheme: light dark; {light} }}\n"
     ground += f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
     files = (FRONT / "stage.css", FRONT.parent / "lab.css", OWN / "site.css")
-    return ground + "".join(file.read_text("utf-8") for file in files)
+    return ground + "".join(file.read_text("utf-8") for file in files) + _colours_of_pictures()
+
+
+def _colours_of_pictures() -> str:
+    """Return rules that draw the pictures of the first page's stories in the colours of the theme."""
+    return "".join(
+        f'.ws-chosen svg [{part}="{style.LOOKS[role].colour}"] {{ {part}: var(--hawb-{name}); }}\n'
+        for role, name in THEMED.items() for part in ("fill", "stroke")
+    )  # fmt: skip
 
 
 def replay_script() -> str:
@@ -92,7 +102,8 @@ def story_page(entry: Entry, played: dict, has_lab: bool = False) -> str:
     """
     end = played["stops"][-1]
     facts = [f"RabbitMQ {html(played['release'])}", counted(len(played["done"]), "step")]
-    facts += [f"Source: {html(entry.source)}"] if entry.source else []
+    guide = "mirroring guide " if entry.source.startswith("#") else ""
+    facts += [f"Source: {guide}{html(entry.source)}"] if entry.source else []
     facts += [f'<a href="../index.html#story={html(entry.name)}">Open in the lab</a>'] if has_lab else []
     steps = "".join(f"<li>{html(step)}</li>" for step in played["done"])
     why = "".join(f"<p>{html(text)}</p>" for text in end["why"])
@@ -102,7 +113,7 @@ def story_page(entry: Entry, played: dict, has_lab: bool = False) -> str:
         f'<header class="ws-top"><p class="ws-path"><a href="../index.html">hawb</a> ›'
         f' <a href="../stories.html">Stories</a> › {html(entry.group)}</p>'
         f'<h1>{html(played["title"])}</h1><p class="ws-facts">{facts_of(facts)}</p></header>'
-        f'<main class="ws-replay" id="replay">{inner}</main>'
+        f'<main class="ws-story"><div class="ws-replay" id="replay">{inner}</div></main>'
         f'<script type="text/plain" id="story">{packed(played)}</script>',
         "../",
         ["replay.js"],
@@ -129,8 +140,8 @@ def index_page(stories: Sequence[PlayedStory]) -> str:
     return document(
         "All stories · hawb",
         f'<header class="ws-top ws-front"><div class="ws-path"><a href="index.html">hawb</a> › Stories</div>'
-        f"<h1>All stories</h1><p>{len(stories)} stories, each played by hawb’s model of RabbitMQ: watch one step by"
-        f" step, and read why. Its end is below its title.</p>{finder(stories)}</header>"
+        f"<h1>All stories</h1><p>{len(stories)} stories, each played by hawb’s model of RabbitMQ. The line below a"
+        f" title says how the story ends. Open it to watch it step by step, and read why.</p>{finder(stories)}</header>"
         f'<div class="ws-index"><nav aria-label="groups"><ul>{contents}</ul></nav>'
         f'<main>{sections}<p class="ws-none" role="status" hidden>No story has all these words.</p></main></div>',
         scripts=["stories.js"],

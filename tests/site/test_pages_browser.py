@@ -7,6 +7,7 @@ from browser_pages import CHROMIUM, chromium, faults, keep_picture
 from samples import sample
 
 from hawb.site.build import build
+from hawb.views import style
 
 pytestmark = pytest.mark.browser
 FEW = ["unsynchronised-mirror-promoted", "quorum-leader-killed", "autoheal-who-wins"]
@@ -54,6 +55,31 @@ def test_page_is_accessible(site, in_browser, name: str, how: str):
     assert found == []
     assert over <= 0
     assert wrong == []
+
+
+CUT = """() => [...document.querySelectorAll(".ws-replay :is(.hs-node, .hs-cell, .hs-queue)")]
+  .filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"""
+
+
+@pytest.mark.parametrize("step", [1, 8])
+def test_story_fits_a_phone(site, in_browser, step: int):
+    page = site(f"stories/unsynchronised-mirror-promoted#{step}", "phone")
+    inner = page.locator(".ws-replay").evaluate("one => one.scrollHeight - one.clientHeight")
+    assert (page.evaluate(CUT), inner) == ([], 0)
+    page.close()
+
+
+FILLS = """all => [...new Set(all.map(one => getComputedStyle(one).fill))].map(
+  fill => "#" + fill.match(/\\d+/g).map(part => Number(part).toString(16).padStart(2, "0")).join("").toUpperCase())"""
+
+
+@pytest.mark.parametrize(("how", "colours"), [("light", style.LIGHT), ("dark", style.DARK)])
+def test_pictures_of_stories_have_the_colours_of_the_theme(site, in_browser, how: str, colours: dict[str, str]):
+    page = site("index", how)
+    for role, name in (("master", "master"), ("follower", "held"), ("unsynchronised", "lacking")):
+        drawn = page.eval_on_selector_all(f".ws-chosen svg [fill='{style.LOOKS[role].colour}']", FILLS)
+        assert drawn == [colours[name]]
+    page.close()
 
 
 def test_tour_works_without_an_engine(site, in_browser):

@@ -60,7 +60,7 @@ class Steps {
         make("span", { class: "ws-number", text: at || "" }), make("span", { text }), this.marks[at]);
     });
     this.box = make("nav", { class: "ws-steps", "aria-label": "steps" },
-      make("h2", { text: "What is done" }), make("ol", {}, ...this.buttons.map((button) => make("li", {}, button))));
+      make("h2", { text: "Steps" }), make("ol", {}, ...this.buttons.map((button) => make("li", {}, button))));
   }
 
   draw(at, seen) {
