@@ -52,6 +52,11 @@ LETTERS = """() => [...document.querySelectorAll("figure svg")].filter(one => on
 LEAST_LETTER = 11
 
 
+UNWRAPPED = """() => [...document.querySelectorAll(".scroll td[data-name]:not(:empty)")].map(
+  cell => [cell.dataset.name, getComputedStyle(cell, "::before").whiteSpace]).filter(one => one[1] !== "normal")"""
+"""The names of cells, each left of its value on a phone, that would run into the value instead of wrapping."""
+
+
 @pytest.mark.parametrize("name", MAKERS)
 def test_report_is_accessible(browser, tmp_path, in_browser, name: str, subtests: pytest.Subtests):
     page = opened(browser, tmp_path, name)
@@ -65,6 +70,8 @@ def test_report_is_accessible(browser, tmp_path, in_browser, name: str, subtests
             with subtests.test(msg="on a phone a chart fits without scrolling sideways"):
                 assert scrolled == []
                 assert not charts or min(letters) >= LEAST_LETTER
+            with subtests.test(msg="on a phone the name of a cell wraps"):
+                assert page.evaluate(UNWRAPPED) == []
         bad = faults(page)
         page.eval_on_selector_all("details", "all => all.forEach(one => one.open = false)")
         if LONG or how in PICTURED:
