@@ -26,7 +26,7 @@ _USUAL_STATES = {None, "running", "idle", "flow", "syncing"}
 _DECLARED = {"type": "classic", "durable": True, "auto_delete": False, "arguments": {}}
 _DEFAULTS = _DECLARED | {"unacknowledged": 0, "mirrors": [], "synchronised_mirrors": []}
 
-_UNPLACED = "the files do not say where they are: placed as newly declared"
+_UNPLACED = "the files do not say where they are: placed as if newly declared"
 _MIRRORS_UNKNOWN = "the files do not list mirrors: imported without mirrors"
 _SYNCHRONISED_UNKNOWN = "the files do not say which mirrors are synchronised: imported as unsynchronised"
 _ONLINE_UNKNOWN = "the files do not say which members are online: imported as online if their node runs"
@@ -34,7 +34,7 @@ _UNACKNOWLEDGED_UNKNOWN = "the files do not say how many messages are unacknowle
 _OUT_OF_USE = {"down", "crashed", "stopped", "minority", "noproc", "terminated"}
 """The states of queues that no client can use."""
 
-UNLISTED = "in no listing: imported as empty, placed as newly declared"
+UNLISTED = "in no listing: imported as empty, placed as if newly declared"
 UNCOUNTED = "the files do not say the depth: imported as empty"
 """The oddities (`UNLISTED`, `UNCOUNTED`) of queues whose number of messages no file has."""
 

@@ -121,7 +121,7 @@ MOVE = Question(
     migration_files.texts, {N_("to"): tuple(reversed(PROFILES))},
 )  # fmt: skip
 LINT = Question(
-    N_("lint"), N_("what is found in policies, queues and nodes"), linted,
+    N_("lint"), N_("mistakes in policies, queues and nodes"), linted,
     lambda found: {"report.html": findings.page(listing(found.files), found.report, found.notes),
                    "report.txt": findings.report(found.report)},
 )  # fmt: skip

@@ -23,13 +23,15 @@ class Chosen(NamedTuple):
 CHOSEN = (
     Chosen("unsynchronised-mirror-promoted", 7, N_("Only b is left beside a, with 10 of 110 messages. a is killed.")),
     Chosen("stopped-master-takes-its-mirrors-down", 0, N_("The mirror holds none of 100 messages. a is stopped.")),
-    Chosen("killed-master-not-replaced", 0, N_("ha-promote-on-failure is when-synced, and b is not. a is killed.")),
+    Chosen("killed-master-not-replaced", 0, N_(
+        "ha-promote-on-failure is when-synced, and b is not synchronised. a is killed."
+    )),
     Chosen("transfer-to-an-unsynchronised-mirror", 0, N_("The master is moved to c, whose mirror is empty.")),
     Chosen("exactly-walks-through-the-cluster", 0, N_("Two replicas on three nodes, which stop one by one.")),
-    Chosen("quorum-leader-killed", 3, N_("A consumer holds 20 messages. The leader is killed.")),
+    Chosen("quorum-leader-killed", 3, N_("A consumer has 20 unacknowledged messages. The leader is killed.")),
     Chosen("quorum-two-nodes", 4, N_("A mirrored and a quorum queue on two nodes. a is stopped.")),
     Chosen("quorum-and-mirrored-in-a-partition", 5, N_("c is cut off, and clients publish on both sides.")),
-    Chosen("quorum-leader-loses-power", 4, N_("The host of a loses power, and no other node is notified.")),
+    Chosen("quorum-leader-loses-power", 4, N_("Node a loses power with its host, and no other node is notified.")),
     Chosen("quorum-and-mirrored-rolled", 4, N_("Each node is restarted, one after the other.")),
     Chosen("quorum-majority-lost-for-good", 2, N_("Two of three nodes lose their disks.")),
     Chosen("streams-leader-killed", 5, N_("c is back and catches up. The leader of the stream is killed.")),

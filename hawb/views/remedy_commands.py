@@ -34,8 +34,8 @@ RESTART_VHOST = Plural(
     "Start the virtual hosts {vhosts} on {nodes} again: they failed, and {queues} stopped with them.",
 )
 ADD_MEMBER = Plural(
-    "Give {queues} a member on {nodes}: with those that there are, the next failure leaves no majority.",
-    "Give {queues} members on {nodes}: with those that there are, the next failure leaves no majority.",
+    "Give {queues} a member on {nodes}: without it, the next failure leaves no majority.",
+    "Give {queues} members on {nodes}: without them, the next failure leaves no majority.",
 )
 REPLICATE = Plural(
     "Replicate {queues}, or stop its node when no client needs it: there is no other copy.",
@@ -73,7 +73,7 @@ def _sentence(remedy: Remedy) -> str:
         case "start" if remedy.queues:
             return _("Start {nodes}: that brings back {queues}.", nodes=nodes, queues=queues)
         case "start":
-            return _("Start {nodes}: what is there is no longer replicated as it should be.", nodes=nodes)
+            return _("Start {nodes}: until then, queues lack the replicas there.", nodes=nodes)
         case "restart":
             return _("Restart {nodes}: that brings back {queues}, whose process has ended.", nodes=nodes, queues=queues)
         case "restart_vhost":
@@ -95,9 +95,9 @@ def _sentence(remedy: Remedy) -> str:
             words = {"queues": queues, "nodes": nodes, "added": listing(added)}
             return paragraph([start, ngettext(*(REPLACE if added else DELETE), len(remedy.nodes), **words)])
         case "synchronise":
-            return _("Synchronise {queues} before another node goes; each blocks meanwhile.", queues=queues)
+            return _("Synchronise {queues} before another node stops. Each queue blocks meanwhile.", queues=queues)
         case "empty":
-            empty = N_("Let consumers empty {queues} before a node goes: what is in there then is lost.")
+            empty = N_("Let consumers empty {queues} before a node stops: messages that are left there are lost.")
             return _(empty, queues=queues)
         case "add_member":
             return ngettext(*ADD_MEMBER, len(remedy.steps), queues=queues, nodes=nodes)

@@ -29,10 +29,10 @@ UNTOLD = queue("q", durable=None, arguments=None)
         ([QUORUM, STREAM, SHORT],
          "Yes: 1 is a quorum queue already, events stays a stream, short stays a classic queue; nothing to do."),
         ([READY, BLOCKED, STREAM, MINE],
-         "No: 1 of 2 queues (t) cannot be a quorum queue, because of this: argument x-max-priority: messages have"
+         "No: 1 of 2 queues (t) cannot be a quorum queue: argument x-max-priority: messages have"
          " priorities, which quorum queues support from 4.0 on; events stays a stream, mine stays a classic"),
         ([READY, BLOCKED, OTHER], "No: 2 of 3 queues (t and u) cannot be quorum queues."),
-        ([BLOCKED], "No: t cannot be a quorum queue, because of this: argument x-max-priority: messages"),
+        ([BLOCKED], "No: t cannot be a quorum queue: argument x-max-priority: messages"),
         ([QUORUM, CHANGED], "Yes, but c needs changes first; 1 is a quorum queue already."),
         ([CHANGED], "Yes, but c needs changes first."),
         ([CHANGED, READY, STREAM], "Yes, but 1 of 2 queues (c) needs changes first; events stays a stream."),

@@ -88,7 +88,7 @@ def test_advice_that_saves_messages_comes_first_with_commands():
         ("rabbitmqctl sync_queue -p shop ha",), ("rabbitmqctl list_queues -p / name messages",),
         ("rabbitmq-queues add_member -p / r b", "rabbitmq-queues add_member -p / r c"),
     ]  # fmt: skip
-    assert found[1].what == "Let consumers empty gone before a node goes: what is in there then is lost."
+    assert found[1].what == "Let consumers empty gone before a node stops: messages that are left there are lost."
 
 
 def test_names_are_shell_quoted_and_many_commands_are_counted():

@@ -44,16 +44,16 @@ STORY, LOST, KEEPERS, COMPARED = (
     "Where the logs differ from RabbitMQ's rules",
 )  # fmt: skip
 UNREAD, STRANGE = "Messages of errors that hawb does not know", "Files that are not RabbitMQ logs"
-TRIED = ("Of test messages, one published at each node whenever something happened: no file says how many real"
-         " messages there were.")  # fmt: skip
+TRIED = ("Counted with test messages, one published at each node at each event: no file says how many real messages"
+         " there were.")  # fmt: skip
 NOTHING_KEEPS = "none of the single changes that were tried"
 BY_RULES = "by the rules"
 MOST_LINES, MOST_PARTINGS, MOST_CHANGES, MOST_UNREAD = 3, 20, 6, 10
 STANDING_ASSUMPTIONS = (
     "Times are in UTC, by the clock of one node. The clocks of the others were adjusted by events that several"
     " nodes logged.",
-    "What is certain follows from the story by RabbitMQ's rules, whatever clients did. What is possible depends on"
-    " what clients sent, which is not in the logs.",
+    "Certain losses follow from the story by RabbitMQ's rules, whatever clients did. Possible losses depend on what"
+    " clients sent, which is not in the logs.",
 )
 
 
@@ -241,7 +241,7 @@ def _compared(of: Account, comparison: Comparison) -> Part:
     more = f" {counted(len(parted) - MOST_PARTINGS, 'other')} not shown." if len(parted) > MOST_PARTINGS else ""
     table = Table(COMPARED, ("time, UTC", "what the logs show", "line", "what the rules expect"), rows)
     return Part(
-        COMPARED, table, (f"{agreed} From the first line above on, the story that was played differs from what"
+        COMPARED, table, (f"{agreed} From the first line above on, the simulated story differs from what"
                           f" happened.{more}",)
     )
 

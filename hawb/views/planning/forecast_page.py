@@ -18,6 +18,7 @@ from hawb.views.verdicts import safe
 QUESTION, QUESTION_OF = "Is it safe to stop a node now?", "Is it safe to stop {} now?"
 ALREADY = "Out of use before any node is stopped"
 QUEUES = "What stopping or killing each node does to each queue"
+DRAWN = f"{QUEUES}: its losses, or how long it is out of use (empty: no effect)"
 MISSED = "Queues that a controlled stop harms although both of RabbitMQ's checks pass"
 NOTHING_MISSED = "Nothing: for each queue that a controlled stop harms, one of the checks fails."
 KINDS = {"loss": "lose messages", "outage": "cannot be used", "safe": "not affected, or only for a moment"}
@@ -107,5 +108,5 @@ def page(
     forecasts = Outlook.of(found).forecasts
     by_queue = rows(forecasts)
     broad, slim = (forecast_matrix.svg(forecasts, by_queue, slim=slim) for slim in (False, True))
-    drawn = [figure(broad, QUEUES, slim=slim)] if by_queue else []
+    drawn = [figure(broad, DRAWN, slim=slim)] if by_queue else []
     return report_page(report_of(title, found, notes, files, node), drawn)

@@ -337,8 +337,8 @@ def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
     goes_on = any(incident.asked.is_over(one.at_us) for one in incident.cluster_events)
     if incident.outcome and (sides := incident.outcome["partitions"]) and not goes_on:
         apart = sides_in_words(sides, names)
-        yield ToDo(f"The cluster is still partitioned into {apart}. Decide which partition to keep, save the messages"
-                   " that only the others have, and restart the nodes of the others.")  # fmt: skip
+        yield ToDo(f"The cluster is still partitioned into {apart}. Decide which partition to keep. Save the messages"
+                   " that only other partitions have, then restart the nodes of those partitions.")  # fmt: skip
 
 
 def _ending(incident: Incident) -> Iterator[ToDo]:
