@@ -57,7 +57,7 @@ UNDATED = {"svg": ("Date", "Creator"), "pdf": ("CreationDate",)}
 @of_pages
 @click.option("--runbook", type=Destination(), help="Write the runbook, in Markdown; - prints it.")
 @click.option(
-    "--scenario", "rehearsal", type=Destination(), help="Write the scenario that rehearses the plan."
+    "--scenario", "rehearsal", type=Destination(), help="Write the plan as a scenario, which hawb run plays."
 )
 @click.option("--gantt", type=Destination(), help="Draw the plan over time: .svg, .png or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as one JSON object.")
