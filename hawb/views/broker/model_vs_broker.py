@@ -126,10 +126,9 @@ def _kept(data: Path | None, files: str) -> list[Kept]:
     """Return the recordings in the files that match a pattern."""
     folder = data or data_folder_for("the recordings")
     known = load_known(folder / "known-differences.yaml")
-    return [
-        Kept(file.stem, load(folder / "scenarios" / f"{file.stem}.yaml"), recordings.read(file), known.get(file.stem))
-        for file in sorted((folder / "recorded").glob(files))
-    ]
+    recorded = sorted((folder / "recorded").glob(files))
+    scenarios = {name: load(folder / "scenarios" / f"{name}.yaml") for name in {file.stem for file in recorded}}
+    return [Kept(file.stem, scenarios[file.stem], recordings.read(file), known.get(file.stem)) for file in recorded]
 
 
 # Field by field
