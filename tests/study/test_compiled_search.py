@@ -212,8 +212,8 @@ def test_compiled_search_agrees_from_two_sides_that_are_down():
 def test_engine_plays_the_first_boot_of_a_node_without_a_member(version, states):
     """The queue's record is then on disks alone, except with Khepri, of which each node has all records."""
     run = cluster({}, nodes="abcd", arguments=QUORUM | THREE, version=version)
-    (group,) = run.moment().state.groups.values()
-    run.apply_plain({"kill": [run.settings.names[node] for node in group.members]})
+    members = run.moment().state.queues["q"].members
+    run.apply_plain({"kill": [run.settings.names[node] for node in members]})
     question = Question("diverged", Spent(1, 2), frozenset({"kill", "start", "publish"}))
     search = Counted(run, question)
     assert search.found(run, question) == by_engine(run, question)

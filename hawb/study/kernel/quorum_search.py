@@ -23,6 +23,7 @@ from hawb.study.kernel import (
     node_ports,
     partitioned_state,
     partitioned_trial,
+    quorum_nodes,
     quorum_search_channels,
     quorum_search_key,
     quorum_search_nodes,
@@ -125,13 +126,8 @@ def happen(t, row):
 @inner
 def handle(t, number, kind, a, b, c, d):
     """Handle an event, of the kinds that a search has."""
-    if kind == RAFT_ARRIVES:
-        arrive(t, t.queue, t.letter)
-    elif kind == RAFT_WRITTEN:
-        if hosts(t, t.queue, a) and t.nodes[a].boots == b:
-            written(t, t.queue, a, t.letter)
-    elif kind == ELECTION_DUE:
-        election_due(t, t.queue, a)
+    if kind in (RAFT_ARRIVES, RAFT_WRITTEN, ELECTION_DUE):
+        reach_member(t, t.queue, kind, a, b)
     elif kind == LEADER_ELECTED:
         drop_orphans(t, t.queue)
         offer_again(t, t.queue, a, sent_by_informed(t))
@@ -146,7 +142,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == LINKS_SUSPECTED:
         suspect(t, a)
     elif kind >= OF_STORE + RAFT_ARRIVES:
-        store_happens(t, kind - OF_STORE, a, b)
+        reach_member(t, t.store, kind - OF_STORE, a, b)
     elif kind == REGISTRATION_GIVEN_UP:
         if row_of(t, a) != NONE:
             registration_given_up(t, t.queue, t.waiting[row_of(t, a)])
@@ -169,15 +165,15 @@ def handle(t, number, kind, a, b, c, d):
 
 
 @inner
-def store_happens(t, kind, a, b):
-    """Handle an event of the metadata store's group."""
+def reach_member(t, g, kind, a, b):
+    """Handle an event at a member of a group; other events of the metadata store change nothing."""
     if kind == RAFT_ARRIVES:
-        arrive(t, t.store, t.letter)
+        arrive(t, g, t.letter)
     elif kind == RAFT_WRITTEN:
-        if hosts(t, t.store, a) and t.nodes[a].boots == b:
-            written(t, t.store, a, t.letter)
+        if hosts(t, g, a) and t.nodes[a].boots == b:
+            written(t, g, a, t.letter)
     elif kind == ELECTION_DUE:
-        election_due(t, t.store, a)
+        election_due(t, g, a)
 
 
 @inner
@@ -379,8 +375,12 @@ PARTS = {
     )},
     channels.tell: search_books.tell,
     **{getattr(departure, port): getattr(quorum_search_nodes, port) for port in (
-        "members_down", "members_noticed_down", "remember", "publishers_gone", "clients_gone", "fall_silent",
+        "remember", "clients_gone", "fall_silent",
     )},
+    **{getattr(departure, port): getattr(quorum_nodes, port) for port in (
+        "members_down", "members_noticed_down", "publishers_gone",
+    )},
+    quorum_nodes.channels_gone: quorum_search_nodes.channels_gone,
     arrival.return_to_queues: quorum_search_nodes.return_to_queues,
     **{getattr(network_ports, port): getattr(quorum_search_nodes, port) for port in (
         "be_silent", "in_reach", "give_up_what_waited", "drop_side", "take_in",

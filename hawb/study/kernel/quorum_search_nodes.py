@@ -8,13 +8,12 @@ from __future__ import annotations
 from hawb.engine.raft_groups import inputs
 from hawb.study.compiled import inner
 from hawb.study.kernel.asking import drop_orphans, set_unsent_aside
-from hawb.study.kernel.channels import client_gone
 from hawb.study.kernel.disks import keep_sides
-from hawb.study.kernel.hosting import call_elections, level, look_around, member_down, member_up, refresh
+from hawb.study.kernel.hosting import level, look_around, member_up, refresh
 from hawb.study.kernel.node_ports import focus_on, focused, sides
 from hawb.study.kernel.partitioned_state import SIDE, show_nodes
 from hawb.study.kernel.quorum import ask_for
-from hawb.study.kernel.quorum_nodes import suspect_no_more
+from hawb.study.kernel.quorum_nodes import members_noticed_down, suspect_no_more
 from hawb.study.kernel.quorum_search_ports import is_member, offer_what_is_in_sight
 from hawb.study.kernel.quorum_search_state import (
     is_of_side,
@@ -50,22 +49,6 @@ from hawb.study.kernel.state import (
 SUSPICION_US = inputs.SUSPICION_US
 
 # Nodes and clients that are gone
-
-
-@inner
-def members_down(t):
-    """Update the groups after a node went down, noticed or not."""
-    if t.setup.khepri:
-        member_down(t, t.store)
-    member_down(t, t.queue)
-
-
-@inner
-def members_noticed_down(t):
-    """Let members without a leader set their election timers, after a node was noticed as down."""
-    if t.setup.khepri:
-        call_elections(t, t.store)
-    call_elections(t, t.queue)
 
 
 @inner
@@ -271,12 +254,3 @@ def drop_side(t, side, entry):
         if t.kept_side[place] == side:
             t.kept_side[place] = 0
     t.net.sides -= 1
-
-
-@inner
-def publishers_gone(t, dead):
-    """Close the channels at nodes that went down: they receive no confirms, and send nothing again."""
-    for node in range(t.setup.nodes):
-        if dead >> node & 1:
-            client_gone(t, node)
-            channels_gone(t, node)
