@@ -17,6 +17,7 @@ import numpy as np
 
 from hawb.engine.core.moment import Moment
 from hawb.engine.core.settings import Settings
+from hawb.engine.raft_groups.group import STORE
 from hawb.planning import explore, moves
 from hawb.planning.explore import DIGEST_BYTES, Found, Place, Question
 from hawb.planning.goals import GOALS, reached
@@ -49,8 +50,8 @@ def refused(run: Run) -> str | None:
 
 
 def of_groups(moment: Moment) -> bool:
-    """Return True if the moment has quorum queues."""
-    return bool(moment.state.groups)
+    """Return True if the moment has quorum queues or streams."""
+    return bool(moment.state.groups.keys() - {STORE})
 
 
 def numbers_of(moment: Moment, settings: Settings) -> np.ndarray:

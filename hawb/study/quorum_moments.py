@@ -1,4 +1,7 @@
-"""Convert an engine's moment with a quorum queue to the whole numbers of a search (`quorum_search_state`)."""
+"""Convert an engine's moment with a quorum queue to the whole numbers of a search (`quorum_search_state`).
+
+With Khepri these include the metadata store.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,16 @@ from hawb.engine.core.moment import Moment
 from hawb.engine.core.operations import NodeSuspected
 from hawb.engine.core.state import NOWHERE, Queue
 from hawb.engine.raft_groups.events import RaftArrives, RaftWritten
-from hawb.engine.raft_groups.group import Proposal
+from hawb.engine.raft_groups.group import STORE, Group, Proposal
 from hawb.raft.member import Member
 from hawb.raft.messages import AppendEntries, AppendEntriesReply, PreVote, RequestVote
 from hawb.study.kernel import quorum_search_state
 from hawb.study.kernel.quorum_search_state import HERE, MOST_TERMS, OTHER, QUORUM_SEARCHED
 from hawb.study.kernel.quorum_state import ENQUEUE, FIFTH, FIRST, MEMBER_FIELDS, PEER, SECOND, SUSPECTS
+from hawb.study.kernel.search_state import MOST_NODES
 from hawb.study.kernel.setup import group
 from hawb.study.moments import Numbers, bits
-from hawb.study.quorum_refusals import PLANNED, REFUSALS, cuts, entries, logs, messages, terms, the_group, with_node
+from hawb.study.quorum_refusals import REFUSALS, cuts, entries, logs, messages, terms, the_group, told, with_node
 
 
 class OfGroup(Numbers):
@@ -45,13 +49,34 @@ class OfGroup(Numbers):
         for side in self.now.sides[1:]:
             place, queue = self.sides[side.number] - 2, side.queues[self.name]
             t.kept_side[place], t.kept_master[place], t.kept_up[place] = place + 2, queue.master, queue.up
+        self._views()
         self._record(self.now.sides[0].queues[self.name], HERE)
         for name in quorum_search_state.RECORD.names:
             t.queue[name] = t.kept[HERE][name]
         t.contents[:], t.moved[:] = t.kept_contents[HERE], t.kept_moved[HERE]
-        self._group()
+        self._group(t.queue, the_group(self.now))
+        if STORE in self.now.groups:
+            self._group(t.store, self.now.groups[STORE])
+        for channel, node in the_group(self.now).asked:
+            t.asks[channel[1]] = node + 1
+        for (term, first), (last, says) in sorted(entries(self.now).items()):
+            self._entry(term, first, last, says)
         self._waiting()
         self._plans()
+
+    def _views(self) -> None:
+        """Write what sides, and nodes that are down, know of the metadata store; without Khepri it has no leader."""
+        t = self.t
+        t.store.master, t.kept_store[:], t.known_store[:] = NOWHERE, NOWHERE, NOWHERE
+        for place, side in enumerate(self.now.sides):
+            if side.store is not None and place:
+                t.kept_store[place - 1], t.kept_store_up[place - 1] = side.store.master, side.store.up
+            elif side.store is not None:
+                t.store.master, t.store.up = side.store.master, side.store.up
+        for node, value in enumerate(self.now.nodes):
+            if value.remembers is not None and value.remembers.store is not None:
+                view = value.remembers.store
+                t.known_store[node], t.known_store_up[node] = view.master, view.up
 
     def _record(self, queue: Queue, place: int) -> None:
         kept, fifo = self.t.kept[place], queue.fifo
@@ -69,42 +94,41 @@ class OfGroup(Numbers):
         for row, (behind, these) in enumerate(fifo.moved):
             self.t.kept_moved[place, row] = 1 << self.piece(behind + 1) - 1, self.some(these)
 
-    def _group(self) -> None:
-        t, of = self.t, the_group(self.now)
-        t.queue.number, t.queue.applied, t.queue.stopped = of.number, of.applied, of.stopped
-        t.queue.present, t.queue.drawn_for = bits(of.members), NOWHERE
-        t.notes.last_term = min(terms(self.now)) + MOST_TERMS - 1
-        for channel, node in of.asked:
-            t.asks[channel[1]] = node + 1
+    def _group(self, g, of: Group) -> None:
+        """Write a group into the queue's record or the metadata store's."""
+        g.number, g.applied, g.stopped, g.store = of.number, of.applied, of.stopped, of.name == STORE
+        g.present, g.drawn_for = bits(of.members), NOWHERE
+        g.last_term = min(terms(self.now, of)) + MOST_TERMS - 1
         for member in of.members.values():
-            self._member(member)
-        for runs in logs(self.now):
+            self._member(g.store, member)
+        for runs in logs(self.now, of):
             for run, before in zip(runs, (None, *runs), strict=False):
                 if before is not None and before.term != run.term:
-                    t.terms[run.term % MOST_TERMS] = run.term, before.last, before.term
+                    self._begins(g.store, run.term, before.last, before.term)
         for member in of.members.values():
             if member.log.runs:
-                self._begins(member.log.runs[0].term, 0, 0)
-        for message in messages(self.now):
+                self._begins(g.store, member.log.runs[0].term, 0, 0)
+        for message in messages(self.now, of):
             if isinstance(message, AppendEntries) and message.entries:
                 first = message.entries[0]
                 if first.term != message.prev_term:
-                    self._begins(first.term, message.prev_index, message.prev_term)
-        for (term, first), (last, says) in sorted(entries(self.now).items()):
-            self._entry(term, first, last, says)
+                    self._begins(g.store, first.term, message.prev_index, message.prev_term)
 
-    def _begins(self, term: int, index: int, before: int) -> None:
+    def _begins(self, store: int, term: int, index: int, before: int) -> None:
         """Record that a term begins after an entry, unless that is known."""
-        if self.t.terms[term % MOST_TERMS, 0] != term:
-            self.t.terms[term % MOST_TERMS] = term, index, before
+        row = self.t.terms[term % MOST_TERMS + store * MOST_TERMS]
+        if row[0] != term:
+            row[:] = term, index, before
 
-    def _member(self, member: Member) -> None:
-        record = self.t.members[member.id]
+    def _member(self, store: int, member: Member) -> None:
+        row = member.id + store * MOST_NODES
+        record = self.t.members[row]
+        record.store = store
         for name in MEMBER_FIELDS:
             record[name] = member.log.snapshot.term if name == "snapshot_term" else getattr(member, name)
         for k, peer in enumerate(member.peers):
             for name in PEER.names:
-                self.t.peers[member.id, k][name] = getattr(peer, name)
+                self.t.peers[row, k][name] = getattr(peer, name)
 
     def _entry(self, term: int, first: int, last: int, says: object) -> None:
         entry = self.t.entries[self.t.queue.entries]
@@ -143,7 +167,7 @@ class OfGroup(Numbers):
         self.t.moment.agenda = len(self.now.agenda)
         for row, entry in enumerate(self.now.agenda):
             event = entry[-1]
-            self.plan(row, entry, PLANNED[type(event)](event))
+            self.plan(row, entry, told(event))
             if isinstance(event, RaftArrives):
                 self.t.agenda[row, FIRST : FIFTH + 1] = words_of(event.message)
             if isinstance(event, RaftWritten):

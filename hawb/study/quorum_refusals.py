@@ -15,7 +15,7 @@ from hawb.engine.core.settings import Settings
 from hawb.engine.core.state import NOWHERE, STREAM, Queue, State
 from hawb.engine.quorum.fifo_state import Enqueuer, Fifo
 from hawb.engine.raft_groups import events as raft_events
-from hawb.engine.raft_groups.group import Group, Proposal
+from hawb.engine.raft_groups.group import STORE, Group, Proposal
 from hawb.raft.log import NOOP
 from hawb.raft.member import NOWHERE as NO_MEMBER
 from hawb.raft.messages import AppendEntries, InstallSnapshot, TryBecomeLeader
@@ -32,6 +32,8 @@ link_bit, with_node = (
 """Functions that only compiled functions call, as Python."""
 STANDING = "standing"
 """The command of the entry that holds the messages that a queue has from the start."""
+CHANGED = "metadata"
+"""The command of the entry of a change of the metadata."""
 MORE = 200
 """More entries than a search adds to a log."""
 CHANNEL_MODE = (True, False)
@@ -52,6 +54,7 @@ PLANNED: dict[type, Callable[[Any], tuple]] = {
     raft_events.LogCut: lambda event: (quorum_state.LOG_CUT,),
     raft_events.MembersAbreast: lambda event: (quorum_state.MEMBERS_ABREAST,),
     raft_events.RegistrationGivenUp: lambda event: (quorum_state.REGISTRATION_GIVEN_UP, event.number),
+    events.MetadataAvailable: lambda event: (quorum_state.METADATA_AVAILABLE,),
     raft_events.LinksSuspected: lambda event: (
         quorum_search_state.LINKS_SUSPECTED, sum(link_bit(a, b) for a, b in event.links),
     ),
@@ -59,27 +62,34 @@ PLANNED: dict[type, Callable[[Any], tuple]] = {
 """The events that may be planned: for each its kind and its numbers."""
 
 
+def told(event: Any) -> tuple:
+    """Return a planned event as its kind and its numbers; the metadata store's events have kinds of their own."""
+    kind, *about = PLANNED[type(event)](event)
+    return kind + quorum_state.OF_STORE * (getattr(event, "queue", None) == STORE), *about
+
+
 def the_group(now: State) -> Group:
-    """Return the only Raft group."""
-    return next(iter(now.groups.values()))
+    """Return the queue's Raft group."""
+    return next(group for name, group in now.groups.items() if name != STORE)
 
 
-def logs(now: State) -> Iterator[tuple]:
-    """Yield the entries in all logs, and in messages to them."""
-    yield from (member.log.runs for member in the_group(now).members.values())
-    yield from (message.entries for message in messages(now) if isinstance(message, AppendEntries))
+def logs(now: State, group: Group) -> Iterator[tuple]:
+    """Yield the entries in all logs of a group, and in messages to them."""
+    yield from (member.log.runs for member in group.members.values())
+    yield from (message.entries for message in messages(now, group) if isinstance(message, AppendEntries))
 
 
-def messages(now: State) -> Iterator[Struct]:
-    """Return the messages that are on their way between members."""
-    planned = (entry[-1] for entry in now.agenda)
-    return (event.message for event in planned if isinstance(event, raft_events.RaftArrives))
+def messages(now: State, group: Group) -> Iterator[Struct]:
+    """Return the messages that are on their way between a group's members."""
+    sent = (entry[-1] for entry in now.agenda if isinstance(entry[-1], raft_events.RaftArrives))
+    return (event.message for event in sent if event.queue == group.name)
 
 
 def proposals(now: State) -> Iterator[Proposal]:
     """Yield the clients' commands that wait or are in logs, committed or not."""
-    yield from the_group(now).waiting
-    yield from (run.command for run in chain.from_iterable(logs(now)) if isinstance(run.command, Proposal))
+    group = the_group(now)
+    yield from group.waiting
+    yield from (run.command for run in chain.from_iterable(logs(now, group)) if isinstance(run.command, Proposal))
 
 
 def is_odd(queue: Queue) -> bool:
@@ -131,6 +141,23 @@ def is_grouped_oddly(now: State) -> bool:
     )  # fmt: skip
 
 
+def is_store_odd(now: State) -> bool:
+    """Return True if the metadata store has other members than all nodes, or more in its log than changes as such.
+
+    Or if its events come after those of the queue, whose name sorts before the store's.
+    """
+    group = now.groups.get(STORE)
+    if group is None:
+        return False
+    everybody, there = set(range(len(now.nodes))), {node for node, value in enumerate(now.nodes) if not value.virgin}
+    moves = any(set(member.members) != everybody or len(member.log.configurations) > 1 or member.snapshot_index
+                or member.transferring_to != NO_MEMBER for member in group.members.values())  # fmt: skip
+    known = all(run.command in (NOOP, CHANGED) for run in chain.from_iterable(logs(now, group)))
+    strange = any(isinstance(message, InstallSnapshot | TryBecomeLeader) for message in messages(now, group))
+    first = the_group(now).name < STORE
+    return moves or set(group.members) != there or bool(group.waiting) or not known or strange or first
+
+
 def may_be_cut(now: State, settings: Settings) -> bool:
     """Return True if logs have been truncated, or could be.
 
@@ -175,10 +202,11 @@ def waits_oddly(now: State) -> bool:
 
 def is_logged_oddly(now: State) -> bool:
     """Return True if logs or messages have content that a search does not put there."""
-    commands = [run.command for run in chain.from_iterable(logs(now))]
-    pieces = any(run.offset for run in chain.from_iterable(logs(now)))
-    strange = any(isinstance(message, InstallSnapshot | TryBecomeLeader) for message in messages(now))
-    waiting = map(is_own_proposal, the_group(now).waiting)
+    group = the_group(now)
+    commands = [run.command for run in chain.from_iterable(logs(now, group))]
+    pieces = any(run.offset for run in chain.from_iterable(logs(now, group)))
+    strange = any(isinstance(message, InstallSnapshot | TryBecomeLeader) for message in messages(now, group))
+    waiting = map(is_own_proposal, group.waiting)
     return pieces or strange or not all(map(is_known_command, commands)) or not all(waiting)
 
 
@@ -206,9 +234,9 @@ def cuts(moment: Moment) -> list[int]:
 
 
 def entries(now: State) -> dict[tuple[int, int], tuple[int, object]]:
-    """Return the entries of logs without no-ops: by term and first index the last index, and the command."""
+    """Return the entries of the queue's logs without no-ops: by term and first index the last one, and the command."""
     found: dict[tuple[int, int], tuple[int, object]] = {}
-    for run in chain.from_iterable(logs(now)):
+    for run in chain.from_iterable(logs(now, the_group(now))):
         if run.command != NOOP:
             had = found.get((run.term, run.first), (0, None))[0]
             found[run.term, run.first] = max(had, run.last), run.command
@@ -225,13 +253,14 @@ def is_too_much(moment: Moment) -> bool:
         or max(len(group.waiting), len(now.awaiting_registration)) > quorum_search_state.MOST_ASKED
         or any(len(queue.fifo.moved) > quorum_search_state.MOST_MOVED for queue in queues(now))
         or len(entries(now)) > quorum_search_state.MOST_ENTRIES // 2
-        or max(terms(now)) - min(terms(now)) > quorum_search_state.MOST_TERMS // 2
+        or any(max(terms(now, one)) - min(terms(now, one)) > quorum_search_state.MOST_TERMS // 2
+               for one in now.groups.values())
     )  # fmt: skip
 
 
-def terms(now: State) -> set[int]:
-    """Return the terms of all entries; without entries the term before the first."""
-    return {run.term for run in chain.from_iterable(logs(now))} or {0}
+def terms(now: State, group: Group) -> set[int]:
+    """Return the terms of all entries of a group; without entries the term before the first."""
+    return {run.term for run in chain.from_iterable(logs(now, group))} or {0}
 
 
 SHARED = (
@@ -243,7 +272,7 @@ SHARED = (
 REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     **{reason: search_refusals.REFUSALS[reason] for reason in SHARED},
     "streams": lambda moment, _: any(queue.type == STREAM for queue in queues(moment.state)),
-    "the metadata store of 4.3": lambda _, settings: settings.profile.khepri,
+    "what the metadata store's log has, or its members": lambda moment, _: is_store_odd(moment.state),
     "a soft limit that channels could reach": lambda _, settings: (
         settings.quorum_commands_soft_limit <= quorum_search_state.MOST_ASKED
     ),

@@ -183,6 +183,7 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
         settings.file_order != tuple(range(len(settings.names)))
     ),
     "no queue or several, or policies that only some know": lambda moment, _: differ(moment.state),
+    "the metadata store of 4.3": lambda _, settings: settings.profile.khepri,
     "clients": lambda moment, _: bool(moment.state.consumers or moment.state.publishers),
     "queues with arguments, that are not durable, exclusive or deleted by themselves": lambda moment, _: (
         any(map(is_odd, queues(moment.state)))

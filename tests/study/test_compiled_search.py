@@ -1,7 +1,7 @@
 """The compiled search agrees with the engine's: states, progress and stories.
 
 Searches of a table, and others that are drawn: any cluster, wherever a few steps have led it, and any verbs. Mirrored
-and quorum queues are searched by two kernels, each of which takes a minute to compile; `make test` has the first.
+and quorum queues are searched by two kernels, each of which takes a minute to compile.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ CASES = 2_000 if LONG else 150
 PART = 50
 PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
-KINDS = ["mirrored", "quorum"]
-QUORUM_RELEASES = ("3.8", "3.10", "3.13", "4.0")
-"""The releases whose quorum queues are searched compiled; all but the last have mirrored queues."""
+KINDS = ["mirrored", "quorum", "khepri"]
+"""Whose searches are drawn: those of either kernel, and those of quorum queues of 4.3 alone."""
+QUORUM_RELEASES = ("3.8", "3.10", "3.13", "4.0", "4.3")
+"""The releases whose quorum queues are searched compiled; the first three have mirrored queues."""
 ALL = frozenset(MOVES)
 NO_STOPS = ALL - {"stop", "kill", "power_off"}
 PARTED = frozenset({"partition", "wait", "publish", "heal", "start"})
@@ -115,6 +116,14 @@ TABLE = {
     "a quorum queue of 4.0 and lost disks": (lambda: cluster({}, arguments=QUORUM, version="4.0"), "diverged",
                                              (DEEPER + 1, 1),
                                              frozenset({"kill", "wipe", "start", "power_off", "publish"})),
+    "a quorum queue of 4.3": (lambda: cluster({"delivery-limit": 5}, arguments=QUORUM, version="4.3"), "lost-confirmed",
+                              (1, DEEPER), ALL),
+    "a quorum queue of 4.3 and lost disks": (lambda: cluster({}, arguments=QUORUM, version="4.3"), "diverged",
+                                             (DEEPER + 1, 1),
+                                             frozenset({"kill", "wipe", "start", "power_off", "publish"})),
+    "a quorum queue of 4.3 on three of five nodes": (
+        lambda: cluster({}, nodes="abcde", arguments=QUORUM | THREE, version="4.3"), "unavailable", (1, 1),
+        PARTED | {"stop"}),
     "a quorum queue that sends no leader_change to a channel": (
         lambda: cluster({}, arguments=QUORUM, version="3.8"), "lost-confirmed", (1, 2), PARTED | {"kill"}),
     "the same on two nodes": (lambda: cluster({}, nodes="ab", arguments=QUORUM, version="3.8"), "diverged", (1, 3),
@@ -133,22 +142,26 @@ def test_compiled_search_agrees_with_the_engine(name):
 
 def kind_of(run: Run) -> str:
     """Return which kernel searches a cluster."""
-    return "quorum" if run.moment().state.groups else "mirrored"
+    return "quorum" if compiled_search.of_groups(run.moment()) else "mirrored"
 
 
 # Searches that are drawn
 
 
-def drawn_run(draw: random.Random) -> Run:
-    """Draw a cluster after a few steps of a search, at any of their moments."""
+def drawn_run(draw: random.Random, release: str | None = None) -> Run:
+    """Draw a cluster after a few steps of a search, at any of their moments.
+
+    With a release the cluster is of that one, and has a quorum queue.
+    """
     nodes = "abcd"[: draw.randint(2, 4)]
     modes = [{}, {"ha-mode": "all"}, TWO, TWO | {"ha-params": 3}, {"ha-mode": "nodes", "ha-params": ["b", "a"]}]
-    definition, arguments = dict(draw.choice(modes)), draw.choice(({}, {}, QUORUM, QUORUM | THREE))
+    queues = (QUORUM, QUORUM | THREE) if release else ({}, {}, QUORUM, QUORUM | THREE)
+    definition, arguments = dict(draw.choice(modes)), draw.choice(queues)
     for key, values in (("ha-sync-mode", ("automatic", "manual")), ("ha-promote-on-failure", ("always", "when-synced")),
                         ("ha-promote-on-shutdown", ("always", "when-synced"))):  # fmt: skip
         if definition and draw.random() < 0.5:
             definition[key] = draw.choice(values)
-    version = draw.choice(QUORUM_RELEASES if arguments else QUORUM_RELEASES[:3])
+    version = release or draw.choice(QUORUM_RELEASES if arguments else QUORUM_RELEASES[:3])
     definition = definition if PROFILES[version].mirroring else {}
     handling, messages, seed = draw.choice(HANDLINGS), draw.randint(0, 6), draw.randint(0, 99)
     run = cluster(definition, handling, nodes, messages, arguments, seed, version=version)
@@ -164,25 +177,25 @@ def drawn_run(draw: random.Random) -> Run:
     return run
 
 
-def drawn(number: int) -> tuple[Run, Question]:
-    """Return the search with this number."""
+def drawn(number: int, release: str | None = None) -> tuple[Run, Question]:
+    """Return the search with this number, of a quorum queue of a release if given."""
     draw = random.Random(f"{SEED} {number}")
     verbs = frozenset(draw.sample(sorted(ALL), draw.randint(3, 10)))
     most = Spent(*draw.choice([(1, 1), (2, 0), (0, 2), (1, 0)]))
-    return drawn_run(draw), Question(draw.choice(list(GOALS)), most, verbs)
+    return drawn_run(draw, release), Question(draw.choice(list(GOALS)), most, verbs)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("part", PARTS)
 def test_compiled_search_agrees_from_drawn_clusters(part, kind):
-    handed_over = []
+    handed_over, release = [], "4.3" if kind == "khepri" else None
     for number in range(part * PART, (part + 1) * PART):
-        run, question = drawn(number)
-        if kind_of(run) == kind and refused(run) is None:
+        run, question = drawn(number, release)
+        if (release or kind_of(run) == kind) and refused(run) is None:
             search = Counted(run, question)
             assert search.found(run, question) == by_engine(run, question), number
             handed_over += [number] * (search.handed_over > 0)
-    assert len(handed_over) <= 2, "one of some hundred searches has states that the engine plays"
+    assert len(handed_over) <= 2 * (release is None), "one of some hundred searches has states that the engine plays"
 
 
 def test_compiled_search_agrees_from_two_sides_that_are_down():
@@ -195,12 +208,12 @@ def test_compiled_search_agrees_from_two_sides_that_are_down():
     assert compiled(run, question) == by_engine(run, question)
 
 
-@pytest.mark.parametrize(("version", "states"), [("3.8", 67), ("3.10", 62), ("3.13", 62), ("4.0", 62)])
+@pytest.mark.parametrize(("version", "states"), [("3.8", 67), ("3.10", 62), ("3.13", 62), ("4.0", 62), ("4.3", 0)])
 def test_engine_plays_the_first_boot_of_a_node_without_a_member(version, states):
-    """The queue's record is then on disks alone."""
+    """The queue's record is then on disks alone, except with Khepri, of which each node has all records."""
     run = cluster({}, nodes="abcd", arguments=QUORUM | THREE, version=version)
-    (group,) = run.moment().state.groups.values()
-    run.apply_plain({"kill": [run.settings.names[node] for node in group.members]})
+    members = run.moment().state.queues["q"].members
+    run.apply_plain({"kill": [run.settings.names[node] for node in members]})
     question = Question("diverged", Spent(1, 2), frozenset({"kill", "start", "publish"}))
     search = Counted(run, question)
     assert search.found(run, question) == by_engine(run, question)
@@ -247,8 +260,8 @@ def moment_of(place: room.Place) -> Moment:
 
 @pytest.mark.parametrize(
     ("definition", "arguments", "version"),
-    [(TWO, {}, "3.10"), (TWO, QUORUM, "3.8"), (TWO, QUORUM, "3.10"), ({}, QUORUM, "4.0")],
-    ids=["mirrored", "quorum of 3.8", "quorum of 3.10", "quorum of 4.0"],
+    [(TWO, {}, "3.10"), (TWO, QUORUM, "3.8"), (TWO, QUORUM, "3.10"), ({}, QUORUM, "4.0"), ({}, QUORUM, "4.3")],
+    ids=["mirrored", "quorum of 3.8", "quorum of 3.10", "quorum of 4.0", "quorum of 4.3"],
 )
 def test_compiled_keys_distinguish_states_as_the_engine_does(definition, arguments, version):
     """The engine plays the states, so only the keys are compared."""
@@ -270,8 +283,9 @@ def test_compiled_keys_distinguish_states_as_the_engine_does(definition, argumen
 
 @pytest.mark.parametrize(
     ("definition", "arguments", "version", "operations"),
-    [(TWO, {}, "3.10", 2), ({}, QUORUM, "3.8", 3), ({}, QUORUM, "3.10", 2), ({}, QUORUM, "4.0", 2)],
-    ids=["mirrored", "quorum of 3.8", "quorum of 3.10", "quorum of 4.0"],
+    [(TWO, {}, "3.10", 2), ({}, QUORUM, "3.8", 3), ({}, QUORUM, "3.10", 2), ({}, QUORUM, "4.0", 2),
+     ({}, QUORUM, "4.3", 2)],
+    ids=["mirrored", "quorum of 3.8", "quorum of 3.10", "quorum of 4.0", "quorum of 4.3"],
 )
 @pytest.mark.parametrize("verbs", [("kill", "publish"), ("partition", "publish", "wait", "heal")], ids=" ".join)
 def test_kernel_plays_stories_to_the_states_of_the_engine(definition, arguments, version, operations, verbs):

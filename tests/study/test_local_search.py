@@ -17,8 +17,8 @@ from hawb.study import local_search
 
 STORY = """
 scenario: A queue
-cluster: {{nodes: [a, b, c], version: "3.10"}}
-policies: [{{name: ha, pattern: ^q, definition: {{ha-mode: exactly, ha-params: 2}}}}]
+cluster: {{nodes: [a, b, c], version: "{version}"}}
+policies: [{{name: p, pattern: ^q, definition: {{{definition}}}}}]
 steps:
   - declare: {{queue: q, node: a, arguments: {arguments}}}
   - publish: {{queue: q, count: 5}}
@@ -26,8 +26,12 @@ steps:
 ASKED = Question("lost-confirmed", Spent(1, 2), frozenset({"partition", "wait", "publish", "heal"}))
 
 
-def run(arguments: str = "{}") -> Run:
-    return Run.of(load(STORY.format(arguments=arguments)))
+QUORUM = "{x-queue-type: quorum}"
+
+
+def run(arguments: str = "{}", version: str = "3.10") -> Run:
+    definition = "ha-mode: exactly, ha-params: 2" if version == "3.10" else "delivery-limit: 5"
+    return Run.of(load(STORY.format(arguments=arguments, version=version, definition=definition)))
 
 
 def searched(of: Run) -> tuple[list[Progress], int]:
@@ -53,19 +57,20 @@ def test_small_search_uses_the_engine(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("arguments", sample(["{}", "{x-queue-type: quorum}"], 0))
+@pytest.mark.parametrize(("arguments", "version"), sample([("{}", "3.10"), (QUORUM, "3.10"), (QUORUM, "4.3")], 0))
 def test_large_search_is_compiled_with_the_same_answer(
-    arguments: str, soon: list[Run], monkeypatch: pytest.MonkeyPatch
+    arguments: str, version: str, soon: list[Run], monkeypatch: pytest.MonkeyPatch
 ):
     from hawb.study import compiled_search
 
     monkeypatch.setattr(compiled_search, "is_compiled", lambda _: False)
-    told, said = searched(run(arguments))
+    told, said = searched(run(arguments, version))
     assert (len(soon), said) == (1, 1)
-    assert [one for place, one in enumerate(told) if one not in told[:place]] == list(explore(run(arguments), ASKED))
+    different = [one for place, one in enumerate(told) if one not in told[:place]]
+    assert different == list(explore(run(arguments, version), ASKED))
     assert all(one.tried <= other.tried for one, other in pairwise(told))
     monkeypatch.setattr(compiled_search, "is_compiled", lambda _: True)
-    assert searched(run(arguments))[1] == 0
+    assert searched(run(arguments, version))[1] == 0
 
 
 def test_engine_finishes_searches_that_the_kernel_refuses(soon: list[Run]):

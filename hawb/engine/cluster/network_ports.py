@@ -13,13 +13,15 @@ from msgspec.structs import replace
 from hawb.engine.clients import confirms, consuming, subscriptions
 from hawb.engine.cluster import alarms, reachability, remembered
 from hawb.engine.core import bookkeeping, runs
+from hawb.engine.core.agenda import EVENT, SIDE
 from hawb.engine.core.events import LinksTimeOut
 from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
-from hawb.engine.core.state import CLASSIC, Queue, nodes_of, with_content
-from hawb.engine.core.turn import TIMER, Turn
+from hawb.engine.core.state import CLASSIC, NOWHERE, Queue, nodes_of, with_content
+from hawb.engine.core.turn import TIMER, Turn, place_of
 from hawb.engine.queues import access
 from hawb.engine.queues.contents import united
+from hawb.engine.queues.policy_changes import OPERATOR, USER, reconsider
 from hawb.engine.quorum import visibility
 from hawb.engine.raft_groups import inputs
 from hawb.engine.raft_groups.leadership import refresh
@@ -272,6 +274,66 @@ def drop_side(t: Turn, side: int, entry: int | None) -> None:
             t.emit("queue_deleted", queue=name, because=entry, reason="side_given_up", messages=0)
 
 
+# Sides of a cluster with Khepri
+
+
+def say_rejoined(t: Turn, best: int) -> None:
+    """Record that all sides go on with the metadata of one of them, if there are several."""
+    if len(t.sides) > 1:
+        t.emit("sides_rejoined", nodes=t.settings.named(nodes_on(t, best)))
+
+
+def nodes_on(turn: Turn, side: int) -> list[int]:
+    """Return the nodes of a side."""
+    return [node for node, value in enumerate(turn.nodes) if value.side == side]
+
+
+def take_in(t: Turn, best: int, side: int) -> None:
+    """Merge a side into the best one, which learns of the processes of that side's queues, and make the latter current.
+
+    Events at the side's nodes happen on the best side; others only if they are about a queue that the side hosts.
+    Messages that only the merged side counted as a queue's are given up.
+    """
+    joins, into = t.sides[side], t.sides[best]
+    for entry in sorted(entry for entry in t.agenda if entry[SIDE] == side):
+        t.agenda.remove(entry)
+        if place_of(entry[EVENT]) is not None or is_hosted(t, joins, getattr(entry[EVENT], "queue", None)):
+            due_us, priority, _, cause, step, _, event = entry
+            t.agenda.add((due_us, priority, t.next_number(), cause, step, best, event))
+    hosted = [name for name in joins.queues if is_hosted(t, joins, name)]
+    t.focus = into
+    for name in list(joins.queues):
+        queue = joins.queues.pop(name)
+        if name in hosted and name in into.queues:
+            queue = adopt(t, queue)
+        if not queue.has_group:
+            bookkeeping.give_up(t, name, queue.content, "side_given_up")
+    for node in nodes_on(t, side):
+        t.nodes[node].side = best
+    del t.sides[side]
+    for name in t.queue_names():
+        bookkeeping.count_times(t, name)
+
+
+def is_hosted(turn: Turn, side: MutableSide, name: str | None) -> bool:
+    """Return True if a classic queue's process is on a node of a side."""
+    queue = side.queues.get(name) if name is not None else None
+    hosted = queue is not None and queue.type == CLASSIC and queue.master != NOWHERE
+    return hosted and turn.nodes[queue.master].side == side.number
+
+
+def adopt(turn: Turn, queue: Queue) -> Queue:
+    """Put back a queue whose process was out of sight, under the current side's policies.
+
+    Return that side's record of before.
+    """
+    had, turn.focus.queues[queue.name] = turn.queues[queue.name], queue
+    turn.own(queue.name)
+    for kind in (USER, OPERATOR):
+        reconsider(turn, queue.name, kind)
+    return had
+
+
 # Lost disks
 
 
@@ -315,6 +377,7 @@ PORTS = (
     "mend_links", "withdraw_time_outs", "receive_late", "forget_recoverable", "send_what_waited", "in_reach", "cut_as",
     "note_suspects", "say_timed_out", "say_partitioned", "give_up_what_waited", "split_off", "keep_own_waiting",
     "lose_sight", "say_out_of_reach", "say_taken_over", "bring_back", "leave_side", "can_go", "look_elsewhere",
-    "drop_side", "rejoin", "has_copy", "lose_content", "remembers", "restore_records", "reclaim_records",
+    "drop_side", "say_rejoined", "take_in", "has_copy", "lose_content", "remembers", "restore_records",
+    "reclaim_records",
 )  # fmt: skip
 """The ports that engine and kernel both implement."""

@@ -33,7 +33,7 @@ that trials without partitions are as fast as if there were none.
 
 - `partitioned_state`: the record of a trial, and the current side
 - `network_rules`, `network_ports`: links that fail, and how one side becomes several and several one, which is
-  `links` and `partitions` of `hawb.engine.cluster` compiled
+  `links`, `partitions` and `rejoining` of `hawb.engine.cluster` compiled
 - `books`: each side's messages
 - `links`: what lags behind cut links, and deliveries under way over them
 - `partitioned_nodes`: nodes on each side, and an operator's actions on them
@@ -64,11 +64,12 @@ search distinguishes more than a trial.
 - `search_names`, `search_sets`, `search_key`: the key of a state
 - `search_moves`, `search`: the possible steps, the result of each, and the parts that differ
 
-For a search with a quorum queue without consumers, parts are those of a search, of a trial of a quorum queue, and of
-one in a network whose links may fail.
+For a search with a quorum queue without consumers, beside Khepri in 4.3, parts are those of a search, of a trial of a
+quorum queue, and of one in a network whose links may fail.
 
 - `quorum_search_state`: the record of a cluster
-- `quorum_search_ports`: ports of members, channels and nodes where links are cut, nodes silent and disks lost
+- `quorum_search_ports`, `quorum_search_channels`, `quorum_search_nodes`: ports of members, channels and nodes where
+  links are cut, nodes silent and disks lost
 - `quorum_search_sets`, `quorum_search_key`: the key of a state
 - `quorum_search`: events, and the parts that differ
 

@@ -31,11 +31,10 @@ from hawb.study.kernel.quorum_state import (
     THIRD,
 )
 from hawb.study.kernel.raft import append
-from hawb.study.kernel.raft_log import has_entry, is_member, note_run
+from hawb.study.kernel.raft_log import has_entry, is_member, note_run, row_of_member
 from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import (
     KIND,
-    MOST_NODES,
     NEVER,
     RUNNING,
     TIME,
@@ -109,13 +108,13 @@ def has_given_up(t, a, b):
 @inner
 def member_of(t, g, node):
     """Return the member on a node."""
-    return t.members[node + g.store * MOST_NODES]
+    return t.members[row_of_member(t, g.store, node)]
 
 
 @with_arrays
 def drawn(t, g, term):
     """Return the members in the random order of a term."""
-    order = t.drawn[g.store * MOST_NODES :]
+    order = t.drawn[row_of_member(t, g.store, 0) :]
     if g.drawn_for != term:
         draw_order(t, g, term, order)
     return order

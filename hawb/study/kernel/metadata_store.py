@@ -1,4 +1,4 @@
-"""Khepri in a trial: the metadata store of 4.3 as a second Raft group, `hawb.engine.cluster.khepri`.
+"""Khepri in a trial or a search: the metadata store of 4.3 as a second Raft group, `hawb.engine.cluster.khepri`.
 
 Its log has the entries that open terms, and one for each node that is marked as drained: in a trial no other metadata
 changes. A trial in which a node is to be marked while the store has no majority falls back to the engine.
@@ -77,5 +77,5 @@ def store_starts(t, node):
 
 @inner
 def reaches_store(t, node):
-    """Return True if a request at a node reaches a leader of the store that can commit."""
+    """Return True if a request reaches a leader of the store that can commit, from any node of the current side."""
     return t.store.up == 1

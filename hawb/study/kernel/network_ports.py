@@ -280,8 +280,13 @@ def lose_content(t, q, why):
 # Trace, and what no trial has
 
 say_timed_out = say_partitioned = say_out_of_reach = say_taken_over = nothing
-remembers = restore_records = reclaim_records = rejoin = nothing
-"""No node is forced to boot from records that others have outlived, and a cluster with Khepri has no sides."""
+say_rejoined = remembers = restore_records = reclaim_records = nothing
+"""No node is forced to boot from records that others have outlived."""
+
+
+@inner
+def take_in(t, best, side):
+    """Do nothing: in a trial a cluster with Khepri has one side."""
 
 
 @inner

@@ -13,8 +13,8 @@ from hawb.study.kernel.quorum_state import (
     RAFT_ARRIVES,
     THIRD,
 )
-from hawb.study.kernel.raft_log import has_entry, is_member, row_of_term
-from hawb.study.kernel.state import KIND, MOST_NODES, NONE, C
+from hawb.study.kernel.raft_log import has_entry, is_member, row_of_member, row_of_term
+from hawb.study.kernel.state import KIND, NONE, C
 
 FEW_ENTRIES = 8
 """The number of entries up to which entries that no log has any more are kept."""
@@ -26,7 +26,7 @@ def stand_members(t, g):
     begun = t.terms[row_of_term(t, g.store, 1)]
     begun[0], begun[BASE_INDEX], begun[BASE_TERM] = 1, 0, 0
     for node in range(t.setup.nodes):
-        member = t.members[node + g.store * MOST_NODES]
+        member = t.members[row_of_member(t, g.store, node)]
         member.id, member.store = node, g.store
         member.last_index = member.last_term = member.written = member.term = member.commit_index = member.agreed = 1
         member.voted_for = member.leader = member.transferring_to = NOWHERE

@@ -17,13 +17,16 @@ from hawb.study.kernel import (
     disks,
     enqueuers,
     host_ports,
+    metadata_store,
     mirror_ports,
     network_ports,
     node_ports,
     partitioned_state,
     partitioned_trial,
+    quorum_nodes,
     quorum_search_channels,
     quorum_search_key,
+    quorum_search_nodes,
     quorum_search_ports,
     quorum_search_state,
     quorum_trial,
@@ -54,12 +57,14 @@ from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.channels import await_batch, settle_batch
 from hawb.study.kernel.enqueuers import to_be_known
 from hawb.study.kernel.going_down import node_gone, shut_down, stopped
+from hawb.study.kernel.host_ports import member_of
 from hawb.study.kernel.hosting import election_due, hosts, message_arrives, refresh, written
 from hawb.study.kernel.network_rules import NETWORK
 from hawb.study.kernel.node_ports import focus_on
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.quorum import wait_behind
 from hawb.study.kernel.quorum_group import row_of
+from hawb.study.kernel.quorum_search_nodes import suspect
 from hawb.study.kernel.quorum_search_ports import (
     answer,
     gets_to_leader,
@@ -68,7 +73,6 @@ from hawb.study.kernel.quorum_search_ports import (
     offer_what_is_in_sight,
     sent_by_informed,
     sent_over,
-    suspect,
 )
 from hawb.study.kernel.quorum_search_state import MOST_MOVED
 from hawb.study.kernel.quorum_state import (
@@ -78,6 +82,7 @@ from hawb.study.kernel.quorum_state import (
     LINKS_SUSPECTED,
     LOG_CUT,
     MAJORITY_REACHED,
+    OF_STORE,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
     REGISTRATION_GIVEN_UP,
@@ -121,13 +126,8 @@ def happen(t, row):
 @inner
 def handle(t, number, kind, a, b, c, d):
     """Handle an event, of the kinds that a search has."""
-    if kind == RAFT_ARRIVES:
-        arrive(t, t.letter)
-    elif kind == RAFT_WRITTEN:
-        if hosts(t, t.queue, a) and t.nodes[a].boots == b:
-            written(t, t.queue, a, t.letter)
-    elif kind == ELECTION_DUE:
-        election_due(t, t.queue, a)
+    if kind in (RAFT_ARRIVES, RAFT_WRITTEN, ELECTION_DUE):
+        reach_member(t, t.queue, kind, a, b)
     elif kind == LEADER_ELECTED:
         drop_orphans(t, t.queue)
         offer_again(t, t.queue, a, sent_by_informed(t))
@@ -141,6 +141,8 @@ def handle(t, number, kind, a, b, c, d):
         set_unsent_aside(t, t.queue)
     elif kind == LINKS_SUSPECTED:
         suspect(t, a)
+    elif kind >= OF_STORE + RAFT_ARRIVES:
+        reach_member(t, t.store, kind - OF_STORE, a, b)
     elif kind == REGISTRATION_GIVEN_UP:
         if row_of(t, a) != NONE:
             registration_given_up(t, t.queue, t.waiting[row_of(t, a)])
@@ -163,15 +165,28 @@ def handle(t, number, kind, a, b, c, d):
 
 
 @inner
-def arrive(t, message):
+def reach_member(t, g, kind, a, b):
+    """Handle an event at a member of a group; other events of the metadata store change nothing."""
+    if kind == RAFT_ARRIVES:
+        arrive(t, g, t.letter)
+    elif kind == RAFT_WRITTEN:
+        if hosts(t, g, a) and t.nodes[a].boots == b:
+            written(t, g, a, t.letter)
+    elif kind == ELECTION_DUE:
+        election_due(t, g, a)
+
+
+@inner
+def arrive(t, g, message):
     """Pass a message to a running member, unless the link has been cut meanwhile."""
     node = message.target
-    if not hosts(t, t.queue, node) or not linked(t, message.source, node):
+    if not hosts(t, g, node) or not linked(t, message.source, node):
         return
     leads = message.kind == APPEND_ENTRIES_RPC or message.kind == INSTALL_SNAPSHOT_RPC
-    if leads and message.term == t.members[node].term and t.members[node].role == LEADER:
+    member = member_of(t, g, node)
+    if leads and message.term == member.term and member.role == LEADER:
         raise OverflowError("two leaders in a term")
-    message_arrives(t, t.queue, node, message)
+    message_arrives(t, g, node, message)
 
 
 # Publishing
@@ -356,20 +371,24 @@ PARTS = {
         "is_known", "note_known", "whom_it_asks", "note_asked",
     )},
     **{getattr(enqueuers, port): getattr(quorum_search_ports, port) for port in (
-        "silent_us", "is_chosen", "refuse_orphan", "set_aside",
-        "take_up", "reject_first",
+        "silent_us", "is_chosen", "refuse_orphan", "set_aside", "take_up", "reject_first",
     )},
     channels.tell: search_books.tell,
-    **{getattr(departure, port): getattr(quorum_search_ports, port) for port in (
-        "members_down", "members_noticed_down", "remember", "publishers_gone", "clients_gone", "fall_silent",
+    **{getattr(departure, port): getattr(quorum_search_nodes, port) for port in (
+        "remember", "clients_gone", "fall_silent",
     )},
-    arrival.return_to_queues: quorum_search_ports.return_to_queues,
-    **{getattr(network_ports, port): getattr(quorum_search_ports, port) for port in (
-        "be_silent", "in_reach", "give_up_what_waited", "drop_side",
+    **{getattr(departure, port): getattr(quorum_nodes, port) for port in (
+        "members_down", "members_noticed_down", "publishers_gone",
     )},
+    quorum_nodes.channels_gone: quorum_search_nodes.channels_gone,
+    arrival.return_to_queues: quorum_search_nodes.return_to_queues,
+    **{getattr(network_ports, port): getattr(quorum_search_nodes, port) for port in (
+        "be_silent", "in_reach", "give_up_what_waited", "drop_side", "take_in",
+    )},
+    arrival.store_starts: metadata_store.store_starts, node_ports.reaches_store: metadata_store.reaches_store,
     **dict.fromkeys(UNASKED, silence.nothing), network_ports.classic_names: classic_names,
     network_ports.note_suspects: search_nodes.note_suspects,
-    search_nodes.lose_disk_of: quorum_search_ports.lose_disk_of,
+    search_nodes.lose_disk_of: quorum_search_nodes.lose_disk_of,
     search_moves.is_asked: is_asked, trial.handle: handle, trial.happen: happen,
     search.name: quorum_search_key.name, search_key.meaning: quorum_search_key.meaning,
     search_key.say_event: quorum_search_key.say_event,

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from hawb.raft.member import LEADER
 from hawb.raft.messages import APPEND_ENTRIES_RPC
-from hawb.study.compiled import inner
+from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel import search_key, search_names
+from hawb.study.kernel.host_ports import member_of
 from hawb.study.kernel.partitioned_state import place_of_side
 from hawb.study.kernel.quorum_group import row_of
-from hawb.study.kernel.quorum_search_ports import is_member
+from hawb.study.kernel.quorum_search_ports import is_member, row_of_term
 from hawb.study.kernel.quorum_search_sets import is_kept, note_key_parts, promises, term_before
-from hawb.study.kernel.quorum_search_state import HERE, remember_at
+from hawb.study.kernel.quorum_search_state import HERE, MOST_TERMS, remember_at
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
+    BASE_INDEX,
     CLIENT,
     DUE,
     ENQUEUE,
@@ -23,7 +25,10 @@ from hawb.study.kernel.quorum_state import (
     FIRST,
     FOURTH,
     LINKS_SUSPECTED,
+    LOG_CUT,
+    METADATA_AVAILABLE,
     NOOP,
+    OF_STORE,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
     REGISTRATION_GIVEN_UP,
@@ -35,6 +40,7 @@ from hawb.study.kernel.quorum_state import (
     TYPE,
 )
 from hawb.study.kernel.raft_log import bits_in, term_within
+from hawb.study.kernel.raft_ports import peers_of
 from hawb.study.kernel.search_key import renamed, say_agenda, say_node
 from hawb.study.kernel.search_names import bit, rename, runs_differ, say, status
 from hawb.study.kernel.search_sets import firsts, picked, say_stretches
@@ -52,7 +58,7 @@ def name(t, words):
     remember_at(t, HERE)
     note_key_parts(t)
     rename(t, HERE, sides)
-    say(words, t.notes.under_way)
+    say(words, t.queue.under_way << 1 | t.store.under_way)
     for k in range(t.setup.nodes):
         say_node(t, words, t.available[k], sides)
     say_messages(t, words)
@@ -62,9 +68,14 @@ def name(t, words):
     for k in range(t.setup.nodes):
         if t.notes.remembers >> t.available[k] & 1:
             say_leader(t, words, t.kept[t.available[k]].master, t.kept[t.available[k]].up)
+            say_leader(t, words, t.known_store[t.available[k]], t.known_store_up[t.available[k]])
             say_record(t, words, t.available[k])
     say_waiting(t, words)
-    say_group(t, words)
+    for k in range(t.setup.nodes):
+        say_node_name(t, words, t.asks[t.available[k]] - 1)
+    say_group(t, words, t.queue)
+    if t.setup.khepri:
+        say_group(t, words, t.store)
     say_agenda(t, words, sides)
 
 
@@ -72,21 +83,21 @@ def name(t, words):
 
 
 @inner
-def term_in_key(t, term):
+def term_in_key(t, g, term):
     """Return a term as it is while something is under way between members.
 
     Otherwise its place among the key's terms.
     """
     k = 0
-    while not t.notes.under_way and t.ranks[k] != term:
+    while not g.under_way and t.ranks[g.store * MOST_TERMS + k] != term:
         k += 1
-    return term if t.notes.under_way else k
+    return term if g.under_way else k
 
 
 @inner
-def index_in_key(t, index):
+def index_in_key(g, index):
     """Return an index as it is while something is under way between members; otherwise as counted from the base."""
-    return index if t.notes.under_way else index - t.notes.key_from
+    return index if g.under_way else index - g.key_from
 
 
 @inner
@@ -102,46 +113,52 @@ def say_set(t, words, some):
 
 
 @inner
-def say_group(t, words):
-    """Write the group's members and their progress."""
-    say(words, renamed(t, t.queue.present) << 8 | renamed(t, t.queue.stopped))
+def say_group(t, words, g):
+    """Write a group's members and their progress."""
+    say(words, renamed(t, g.present) << 8 | renamed(t, g.stopped))
+    say(words, index_in_key(g, g.applied))
+    say(words, g.key_from * g.under_way)
     for k in range(t.setup.nodes):
-        asked = t.asks[t.available[k]]
-        say_node_name(t, words, asked - 1)
-    say(words, index_in_key(t, t.queue.applied))
-    say(words, t.notes.key_from * t.notes.under_way)
-    for k in range(t.setup.nodes):
-        if is_member(t, t.queue, t.available[k]):
-            say_member(t, words, t.members[t.available[k]])
+        if is_member(t, g, t.available[k]):
+            say_member(t, words, g, member_of(t, g, t.available[k]))
 
 
 @inner
-def say_member(t, words, member):
+def say_member(t, words, g, member):
     """Write a member."""
     say(words, member.role)
-    say(words, term_in_key(t, member.term))
+    say(words, term_in_key(t, g, member.term))
     say_node_name(t, words, member.voted_for)
     say_node_name(t, words, member.leader)
-    say(words, index_in_key(t, member.commit_index))
+    say(words, index_in_key(g, member.commit_index))
     say(words, renamed(t, member.votes))
-    say(words, max(index_in_key(t, member.agreed), 0))
-    say(words, index_in_key(t, member.asked) if member.asked else 0)
+    say(words, max(index_in_key(g, member.agreed), 0))
+    say(words, index_in_key(g, member.asked) if member.asked else 0)
     say_node_name(t, words, member.transferring_to)
-    for k in range(t.setup.others if member.role == LEADER else 0):
-        peer = t.peers[member.id, k]
-        say(words, t.free[peer.id] << 1 | peer.receiving)
-        say(words, index_in_key(t, peer.next_index))
-        say(words, max(index_in_key(t, peer.match_index), 0))
-        say(words, max(index_in_key(t, peer.commit_sent), 0))
-        say(words, max(index_in_key(t, peer.commit_index), 0))
-    say(words, term_in_key(t, term_before(t, member)))
-    say(words, index_in_key(t, member.written))
-    say_entries(t, words, t.notes.key_from, member.last_index, member.last_term)
+    if member.role == LEADER:
+        say_progress(t, words, g, peers_of(t, member))
+    say(words, term_in_key(t, g, term_before(t, g, member)))
+    say(words, index_in_key(g, member.written))
+    say_entries(t, words, g, g.key_from, member.last_index, member.last_term)
+
+
+@with_arrays
+def say_progress(t, words, g, peers):
+    """Write a leader's progress records."""
+    for k in range(len(peers)):
+        say(words, t.free[peers[k].id] << 1 | peers[k].receiving)
+        say(words, index_in_key(g, peers[k].next_index))
+        say(words, max(index_in_key(g, peers[k].match_index), 0))
+        say(words, max(index_in_key(g, peers[k].commit_sent), 0))
+        say(words, max(index_in_key(g, peers[k].commit_index), 0))
 
 
 @inner
-def say_entries(t, words, after, last, term):
+def say_entries(t, words, g, after, last, term):
     """Write the entries behind an index, of a log that ends with `last` in `term`."""
+    if g.store:
+        say_changes(t, words, after, last, term)
+        return
     at, index = words[0] + 1, after + 1
     say(words, 0)
     while index <= last:
@@ -151,11 +168,27 @@ def say_entries(t, words, after, last, term):
             first, end = t.entries[row].first, min(last, t.entries[row].last)
         say(words, index - first)
         say(words, end - index + 1)
-        say(words, term_in_key(t, term_within(t, 0, term, index)))
+        say(words, term_in_key(t, g, term_within(t, 0, term, index)))
         if row == NONE:
             say(words, NOOP)
         else:
             say_proposal(t, words, t.entries[row])
+        index = end + 1
+        words[at] += 1
+
+
+@inner
+def say_changes(t, words, after, last, term):
+    """Write the entries of the metadata store's log: of each term how many, and whether its first one is among them."""
+    at, index = words[0] + 1, after + 1
+    say(words, 0)
+    while index <= last:
+        within, end = term_within(t, 1, term, index), index
+        while end < last and term_within(t, 1, term, end + 1) == within:
+            end += 1
+        begins = t.terms[row_of_term(t, 1, within), BASE_INDEX] + 1 == index
+        say(words, (end - index + 1) << 1 | begins)
+        say(words, term_in_key(t, t.store, within))
         index = end + 1
         words[at] += 1
 
@@ -200,12 +233,14 @@ def say_messages(t, words):
 
 @inner
 def say_view(t, words, number):
-    """Write the leader that a side sees."""
+    """Write the leaders that a side sees."""
     if number == t.net.focus:
         say_leader(t, words, t.queue.master, t.queue.up)
+        say_leader(t, words, t.store.master, t.store.up)
     else:
         place = place_of_side(t, number)
         say_leader(t, words, t.kept_master[place], t.kept_up[place])
+        say_leader(t, words, t.kept_store[place], t.kept_store_up[place])
 
 
 @inner
@@ -264,14 +299,22 @@ def say_event(t, words, row, sides):
     says_event(t, words, row, sides)
     planned = t.agenda[row]
     if planned[KIND] == RAFT_ARRIVES:
-        say(words, planned[TERM_SENT])
-        for column in (FIRST, SECOND, FIFTH):
-            say(words, planned[column])
-        if planned[TYPE] == APPEND_ENTRIES_RPC:
-            say_entries(t, words, planned[FIRST], planned[THIRD], planned[FOURTH])
-        else:
-            say(words, planned[THIRD])
-            say(words, planned[FOURTH])
+        say_sent(t, words, t.queue, planned)
+    elif planned[KIND] == OF_STORE + RAFT_ARRIVES:
+        say_sent(t, words, t.store, planned)
+
+
+@inner
+def say_sent(t, words, g, planned):
+    """Write the contents of a message between members."""
+    say(words, planned[TERM_SENT])
+    for column in (FIRST, SECOND, FIFTH):
+        say(words, planned[column])
+    if planned[TYPE] == APPEND_ENTRIES_RPC:
+        say_entries(t, words, g, planned[FIRST], planned[THIRD], planned[FOURTH])
+    else:
+        say(words, planned[THIRD])
+        say(words, planned[FOURTH])
 
 
 @inner
@@ -279,17 +322,28 @@ def meaning(t, planned, kind):
     """Return the subject of an event."""
     if kind < RAFT_ARRIVES:
         return means(t, planned, kind)
-    if kind == RAFT_ARRIVES:
+    if kind in (RAFT_ARRIVES, OF_STORE + RAFT_ARRIVES):
         return planned[A] << 8 | planned[B] << 4 | planned[TYPE]
     if kind == RAFT_WRITTEN:
-        counts = is_member(t, t.queue, planned[A]) and t.nodes[planned[A]].boots == planned[B]
-        counts = counts and t.members[planned[A]].generation == planned[FIRST]
-        return planned[SECOND] << 5 | int(counts) << 4 | t.free[planned[A]]
+        return write_in_key(t, t.queue, planned)
+    if kind == OF_STORE + RAFT_WRITTEN:
+        return write_in_key(t, t.store, planned)
+    if kind in (LOG_CUT, OF_STORE + LOG_CUT, METADATA_AVAILABLE):
+        return 0
     if kind == REGISTRATION_GIVEN_UP:
         return row_of(t, planned[A])
     if kind == LINKS_SUSPECTED:
         return planned[A]
     return t.free[planned[A]]
+
+
+@inner
+def write_in_key(t, g, planned):
+    """Return the subject of a write to the disk of a group's member."""
+    node = planned[A]
+    counts = is_member(t, g, node) and t.nodes[node].boots == planned[B]
+    counts = counts and member_of(t, g, node).generation == planned[FIRST]
+    return planned[SECOND] << 5 | int(counts) << 4 | t.free[node]
 
 
 # Order of nodes
@@ -298,7 +352,7 @@ def meaning(t, planned, kind):
 @inner
 def interchangeable(t, sides):
     """Return True if no rule depends on nodes' names, and no message between members contains them."""
-    return not t.notes.under_way and are_interchangeable(t, sides)
+    return not t.queue.under_way and not t.store.under_way and are_interchangeable(t, sides)
 
 
 @inner

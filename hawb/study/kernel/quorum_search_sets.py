@@ -1,15 +1,16 @@
 """The parts of a state with a quorum queue that its key contains.
 
-These are: the index from which logs are written, the terms, and the number of messages in each stretch that is in the
-same sets (`search_sets`).
+These are: for each group the index from which logs are written, and the terms; and the number of messages in each
+stretch that is in the same sets (`search_sets`).
 """
 
 from __future__ import annotations
 
 from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner
-from hawb.study.kernel.quorum_search_ports import is_member
-from hawb.study.kernel.quorum_search_state import HERE
+from hawb.study.kernel.host_ports import member_of
+from hawb.study.kernel.quorum_search_ports import is_member, row_of_term
+from hawb.study.kernel.quorum_search_state import HERE, MOST_TERMS
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
     BASE_INDEX,
@@ -17,6 +18,7 @@ from hawb.study.kernel.quorum_state import (
     ENQUEUE,
     FIRST,
     FOURTH,
+    OF_STORE,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
     THIRD,
@@ -29,28 +31,37 @@ from hawb.study.kernel.state import KIND
 
 @inner
 def note_key_parts(t):
-    """Note the index from which logs are written to the key, and which messages are in which sets."""
-    t.notes.under_way = 0
-    for row in range(t.moment.agenda):
-        t.notes.under_way |= t.agenda[row, KIND] in (RAFT_ARRIVES, RAFT_WRITTEN)
-    t.notes.key_from = base_of(t)
+    """Note what the key needs of each group, and which messages are in which sets."""
+    note_group(t, t.queue)
+    if t.setup.khepri:
+        note_group(t, t.store)
     t.notes.union = all_messages(t)
     t.notes.starts = changes_between(t, key_entries(t)) & t.notes.union
-    rank_terms(t)
 
 
 @inner
-def base_of(t):
-    """Return the last index up to which all members have the same on disk, and which the queue has applied."""
-    base, last, term = t.queue.applied, 0, 0
+def note_group(t, g):
+    """Note whether anything is under way between a group's members, from which index on logs are written, and terms."""
+    g.under_way = 0
+    for row in range(t.moment.agenda):
+        g.under_way |= t.agenda[row, KIND] - g.store * OF_STORE in (RAFT_ARRIVES, RAFT_WRITTEN)
+    g.key_from = base_of(t, g)
+    rank_terms(t, g)
+
+
+@inner
+def base_of(t, g):
+    """Return the last index up to which all members have the same on disk, and which is applied."""
+    base, last, term = g.applied, 0, 0
     for node in range(t.setup.nodes):
-        member = t.members[node]
-        if is_member(t, t.queue, node) and (member.last_term, member.last_index) > (term, last):
+        member = member_of(t, g, node)
+        if is_member(t, g, node) and (member.last_term, member.last_index) > (term, last):
             last, term = member.last_index, member.last_term
     for node in range(t.setup.nodes):
-        if is_member(t, t.queue, node):
-            member = t.members[node]
-            base = min(base, member.written, alike_up_to(t, 0, member.last_index, member.last_term, last, term))
+        if is_member(t, g, node):
+            member = member_of(t, g, node)
+            alike = alike_up_to(t, g.store, member.last_index, member.last_term, last, term)
+            base = min(base, member.written, alike)
     return base
 
 
@@ -59,7 +70,7 @@ def key_entries(t):
     """Return the rows of `entries` that are in a log behind the base or under way to one, as bits."""
     rows = entries_sent(t)
     for k in range(t.queue.entries):
-        rows |= int(is_logged(t, t.entries[k], t.notes.key_from)) << k
+        rows |= int(is_logged(t, t.entries[k], t.queue.key_from)) << k
     return rows
 
 
@@ -159,38 +170,38 @@ def promises(t):
 
 
 @inner
-def rank_terms(t):
-    """Note the terms in the key, in their order."""
-    t.notes.ranks = 0
+def rank_terms(t, g):
+    """Note a group's terms in the key, in their order."""
+    g.ranks = 0
     for node in range(t.setup.nodes):
-        if is_member(t, t.queue, node):
-            member = t.members[node]
+        if is_member(t, g, node):
+            member = member_of(t, g, node)
             last, term = member.last_index, member.last_term
-            note_term(t, member.term)
-            note_term(t, term_before(t, member))
-            while last > t.notes.key_from:
-                note_term(t, term)
-                begun = t.terms[term % len(t.terms)]
+            note_term(t, g, member.term)
+            note_term(t, g, term_before(t, g, member))
+            while last > g.key_from:
+                note_term(t, g, term)
+                begun = t.terms[row_of_term(t, g.store, term)]
                 last, term = begun[BASE_INDEX], begun[BASE_TERM]
 
 
 @inner
-def note_term(t, term):
-    """Add a term to the key's terms."""
-    at = t.notes.ranks
+def note_term(t, g, term):
+    """Add a term to the key's terms of a group."""
+    first, at = g.store * MOST_TERMS, g.ranks
     for k in range(at):
-        if t.ranks[k] == term:
+        if t.ranks[first + k] == term:
             return
-    if at == len(t.ranks):
+    if at == MOST_TERMS:
         raise OverflowError("more terms than a search has room for")
-    while at > 0 and t.ranks[at - 1] > term:
-        t.ranks[at] = t.ranks[at - 1]
+    while at > 0 and t.ranks[first + at - 1] > term:
+        t.ranks[first + at] = t.ranks[first + at - 1]
         at -= 1
-    t.ranks[at] = term
-    t.notes.ranks += 1
+    t.ranks[first + at] = term
+    g.ranks += 1
 
 
 @inner
-def term_before(t, member):
+def term_before(t, g, member):
     """Return the term of the last entry of a log that the key leaves out."""
-    return term_at(t, member, t.notes.key_from) if t.notes.key_from else 0
+    return term_at(t, member, g.key_from) if g.key_from else 0

@@ -1,8 +1,9 @@
 """The record of a cluster with one quorum queue in a search.
 
-It has `quorum_state`'s fields of the group, `search_state`'s of nodes and sides, and sets of messages as bits. A quorum
-queue is one on all sides, except for the leader that a side sees (`hawb.engine.core.turn.OF_A_SIDE`). So of the other
-sides only that is kept, and nodes that are down remember the queue as it was.
+It has `quorum_state`'s fields of the groups, `search_state`'s of nodes and sides, and sets of messages as bits. A
+quorum queue, like the metadata store, is one on all sides, except for the leader that a side sees
+(`hawb.engine.core.turn.OF_A_SIDE`). So of the other sides only that is kept, and nodes that are down remember the queue
+as it was.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from hawb.study.kernel.quorum_state import (
     LOG_CUT,
     MEMBER,
     MEMBERS_ABREAST,
+    METADATA_AVAILABLE,
+    OF_STORE,
     PEER,
     QUORUM_SETUP,
     REGISTRATION_GIVEN_UP,
@@ -50,27 +53,32 @@ theirs. `known` are the nodes whose channels it knows in their order (`with_node
 machine's (`hawb.engine.quorum.fifo_state`), the latter the number of rows."""
 GROUP = record(
     " ".join(RECORD.names) + " number applied stopped present waiting entries looked out committed"
-    " awaiting_registration drawn_for store"
+    " awaiting_registration drawn_for store last_term under_way key_from ranks"
 )
-"""The same, and the group: `stopped`, and the nodes with a member (`present`), are bits. It is no `store`."""
-NOTES = record("remembers pieces given begun renames limited last_term key_from under_way union starts ranks")
-"""The fields of `search_state.NOTES`; whether the queue has a limit, far away, and the last term for which `terms` has
-room; from `key_from` on for one key only."""
+"""The same, and the group: `stopped`, and the nodes with a member (`present`), are bits; `store` is 1 for the metadata
+store's group, 0 for the queue's; `last_term` is the last term for which `terms` has room. From `under_way` on for one
+key only: whether anything is under way between members, the index from which logs are written, and the number of terms
+in `ranks`."""
+NOTES = record("remembers pieces given begun renames limited union starts")
+"""The fields of `search_state.NOTES`; whether the queue has a limit, far away; from `union` on for one key only."""
 
 QUORUM_SEARCHED = with_letter(
     [
-        ("setup", QUORUM_SETUP), ("moment", MOMENT), ("queue", GROUP), ("ledger", LEDGER), ("notes", NOTES),
-        ("net", NET), ("nodes", NODE, (MOST_NODES,)),
+        ("setup", QUORUM_SETUP), ("moment", MOMENT), ("queue", GROUP), ("store", GROUP), ("ledger", LEDGER),
+        ("notes", NOTES), ("net", NET), ("nodes", NODE, (MOST_NODES,)),
         *((name, np.int64, (MOST_NODES,)) for name in (
-            "cut", "lost_links", "suspected", "available", "free", "drawn", "contents", "asks",
+            "cut", "lost_links", "suspected", "available", "free", "contents", "asks", "known_store", "known_store_up",
         )),
         *((name, np.int64, (MOST_SIDES + 1,)) for name in ("born", "order")),
-        *((name, np.int64, (MOST_SIDES,)) for name in ("kept_side", "kept_master", "kept_up")),
-        ("message", np.int64, (COLUMNS,)), ("begun", np.int64, (1, 2)), ("ranks", np.int64, (MOST_TERMS,)),
+        *((name, np.int64, (MOST_SIDES,)) for name in (
+            "kept_side", "kept_master", "kept_up", "kept_store", "kept_store_up",
+        )),
+        ("message", np.int64, (COLUMNS,)), ("begun", np.int64, (1, 2)), ("ranks", np.int64, (2 * MOST_TERMS,)),
         ("counts", np.int64, (MOST_GIVEN,)), ("kinds", np.int64, (MOST_KINDS,)),
         ("moved", np.int64, (MOST_MOVED, 2)), ("awaiting_registration", np.int64, (MOST_ASKED,)),
-        ("members", MEMBER, (MOST_NODES,)), ("peers", PEER, (MOST_NODES, MOST_NODES - 1)),
-        ("terms", np.int64, (MOST_TERMS, 3)), ("waiting", ENTRY, (MOST_ASKED,)),
+        ("members", MEMBER, (2 * MOST_NODES,)), ("peers", PEER, (2 * MOST_NODES, MOST_NODES - 1)),
+        ("drawn", np.int64, (2 * MOST_NODES,)), ("terms", np.int64, (2 * MOST_TERMS, 3)),
+        ("waiting", ENTRY, (MOST_ASKED,)),
         ("awaiting", np.int64, (MOST_UNCONFIRMED, REJECTED + 1)), ("unanswered", np.int64, (1, DELAY + 1)),
         ("kept", RECORD, (HERE + 1,)), ("kept_contents", np.int64, (HERE + 1, MOST_NODES)),
         ("kept_moved", np.int64, (HERE + 1, MOST_MOVED, 2)),
@@ -82,8 +90,10 @@ QUORUM_SEARCHED = with_letter(
 
 `asks` has for each node the leader that its channel asks, and one more (0: none); `awaiting_registration` are the nodes
 of publishes that wait in their channels; `moved` are rows (behind which piece, messages). A proposal's messages are in
-`after`, its node in `channel`. `kept` and all fields whose names begin so are what nodes remember, except `kept_side`,
-`kept_master` and `kept_up`, which are of the other sides."""
+`after`, its node in `channel`. `kept` and all fields whose names begin so are what nodes remember, except `kept_side`
+and, of the other sides' views, `kept_master`, `kept_up`, `kept_store` and `kept_store_up`: the leaders of the queue and
+of the metadata store, and whether these can commit. `known_store` and `known_store_up` are the latter as nodes remember
+it. Rows of the metadata store's members, terms and draws are behind those of the queue's."""
 
 
 @inner
@@ -127,12 +137,14 @@ def has_node(nodes, node):
 def put_aside(t, place, number):
     """Keep the leader that the current side sees as that of the side of this number."""
     t.kept_side[place], t.kept_master[place], t.kept_up[place] = number, t.queue.master, t.queue.up
+    t.kept_store[place], t.kept_store_up[place] = t.store.master, t.store.up
 
 
 @inner
 def take_up(t, place):
     """Make the side current whose view is kept at a place."""
     t.queue.master, t.queue.up = t.kept_master[place], t.kept_up[place]
+    t.store.master, t.store.up = t.kept_store[place], t.kept_store_up[place]
     t.net.focus, t.kept_side[place] = t.kept_side[place], NO_SIDE
     show_nodes(t)
 
@@ -169,4 +181,6 @@ def is_about_queue(kind):
 @inner
 def is_of_side(kind):
     """Return True if an event happens on the side on which it was scheduled, and not where a node is."""
-    return is_about_queue(kind) or kind in (LOG_CUT, LOOK_AROUND, LINKS_TIME_OUT, LINKS_SUSPECTED)
+    return is_about_queue(kind) or kind in (
+        LOG_CUT, OF_STORE + LOG_CUT, LOOK_AROUND, LINKS_TIME_OUT, LINKS_SUSPECTED, METADATA_AVAILABLE,
+    )  # fmt: skip

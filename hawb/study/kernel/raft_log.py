@@ -21,6 +21,12 @@ def is_member(t, g, node):
 
 
 @inner
+def row_of_member(t, store, node):
+    """Return the row of a member; the metadata store's rows are behind the queue's."""
+    return node + store * (len(t.members) // 2)
+
+
+@inner
 def bits_in(bits):
     """Return the number of nodes in a set."""
     count = 0

@@ -22,9 +22,17 @@ from hawb.study.kernel.quorum_state import (
     BASE_TERM,
     NOOP,
 )
-from hawb.study.kernel.raft_log import alike_up_to, bits_in, cut_off, last_sent, note_run, row_of_term, term_at
+from hawb.study.kernel.raft_log import (
+    alike_up_to,
+    bits_in,
+    cut_off,
+    last_sent,
+    note_run,
+    row_of_member,
+    row_of_term,
+    term_at,
+)
 from hawb.study.kernel.silence import nothing
-from hawb.study.kernel.state import MOST_NODES
 
 __all__ = ["NOOP", "bits_in", "term_at"]
 """The ports from other modules."""
@@ -51,7 +59,7 @@ def configured_at(t, member):
 def peers_of(t, leader):
     """Return a leader's progress records."""
     others = t.setup.nodes - 1 if leader.store else t.setup.others
-    return t.peers[leader.id + leader.store * MOST_NODES, :others]
+    return t.peers[row_of_member(t, leader.store, leader.id), :others]
 
 
 @inner
@@ -60,7 +68,7 @@ def start_peers(t, leader):
     k, group = 0, members_of(t, leader)
     for other in range(t.setup.nodes):
         if other != leader.id and group >> other & 1:
-            peer = t.peers[leader.id + leader.store * MOST_NODES, k]
+            peer = t.peers[row_of_member(t, leader.store, leader.id), k]
             peer.id, peer.next_index, peer.match_index = other, leader.last_index + 1, 0
             peer.commit_sent, peer.commit_index, peer.receiving = 0, 0, 0
             k += 1
