@@ -159,8 +159,8 @@ def _asked(cells: Sequence[NotebookNode]) -> Iterator[Predicted | Solved]:
 
 
 def _predicted(key: str, cell: NotebookNode, told: NotebookNode, after: str) -> Predicted:
-    asked = PREDICTED.match(_stored(cell, "text/plain"))
-    text = _stored(told, TRUTH if told is cell else "text/plain")
+    asked = PREDICTED.match(stored_text(cell, "text/plain"))
+    text = stored_text(told, TRUTH if told is cell else "text/plain")
     first, *shown = text.splitlines() or [""]
     answer = IT_IS.fullmatch(ANSWER_GIVEN.sub(r"\1", first))
     if asked is None or answer is None:
@@ -190,7 +190,7 @@ def _following(cells: Sequence[NotebookNode], called: Sequence[list[tuple[str, s
 
 def _solved(function: str, key: str, solved_in: NotebookNode | None) -> Solved:
     solution = "" if solved_in is None else solutions(solved_in.source)
-    verdict = "" if solved_in is None or not solution else _stored(solved_in, "text/plain").strip().split("\n")[0]
+    verdict = "" if solved_in is None or not solution else stored_text(solved_in, "text/plain").strip().split("\n")[0]
     if key in study_exercises.EXERCISES:
         one = study_exercises.EXERCISES[key]
         task = (one.question, _("The answer gives: {keys}.", keys=", ".join(one.keys)))
@@ -218,30 +218,31 @@ def _pictures(cells: Sequence[NotebookNode]) -> Iterator[Picture]:
             continue
         if cell.cell_type != "code" or solutions(cell.source):
             continue
-        asked = PREDICTED.match(_stored(cell, "text/plain"))
+        asked = PREDICTED.match(stored_text(cell, "text/plain"))
         question = translated(asked[1], LESSONS) if asked else ""
         after = cells[at + 1].source if at + 1 < len(cells) and cells[at + 1].cell_type == "markdown" else ""
         for output in cell.outputs:
             data = output.get("data", {})
             kind = next((kind for kind in DRAWN if kind in data), None)
             if kind is not None:
-                about = _about(data[kind]) if kind == "image/svg+xml" else ""
+                about = described(data[kind]) if kind == "image/svg+xml" else ""
                 about = about or _("A figure about: {section}. {words}", section=section, words=_first(after)).strip()
-                yield Picture(section, _in_force(before), question, about, _uri(kind, data[kind]))
+                yield Picture(section, _in_force(before), question, about, data_uri(kind, data[kind]))
 
 
-def _about(svg: str) -> str:
+def described(svg: str) -> str:
     """Return the description that a picture contains, or its title; "" without either."""
     about = {tag: unescape(words).strip() for tag, words in reversed(ABOUT_SVG.findall(svg))}
     return about.get("desc") or about.get("title", "")
 
 
-def _uri(kind: str, picture: str) -> str:
+def data_uri(kind: str, picture: str) -> str:
+    """Return a stored picture of a type as a data URI."""
     encoded = picture if kind == "image/png" else base64.b64encode(picture.encode()).decode()
     return f"data:{kind};base64,{''.join(encoded.split())}"
 
 
-def _stored(cell: NotebookNode, kind: str) -> str:
+def stored_text(cell: NotebookNode, kind: str) -> str:
     """Return the last output of a type that a cell stores; "" without one."""
     found: list[Mapping[str, object]] = [output.get("data", {}) for output in cell.get("outputs", ())]
     return next((str(data[kind]) for data in reversed(found) if kind in data), "")

@@ -62,7 +62,7 @@ def text_of(shown: object) -> str:
     """Return an object of a prediction's explanation as text; a tuple is a line, and a list its lines."""
     if isinstance(shown, list):
         return "\n".join(map(text_of, shown))
-    if isinstance(shown, tuple):
+    if type(shown) is tuple:  # a table is a tuple of another type
         return " ".join(map(str, shown))
     return repr(Sentences(shown)) if isinstance(shown, str) else repr(shown)
 

@@ -191,7 +191,7 @@ class _File(NamedTuple):
             undo.callback(_remove, place)
         else:
             old = _beside(place, aside)
-            with contextlib.suppress(OSError):  # not every file system has hard links
+            with contextlib.suppress(OSError, NotImplementedError):  # not every file system has hard links
                 old.hardlink_to(place)
                 undo.callback(_bring_back, old, place)
             written.replace(place)

@@ -1,1 +1,1 @@
-"""Build the site: stories to watch, and the lab, in a browser and without an installation."""
+"""Build the site: stories to watch, the lab and lessons, in a browser and without an installation."""

@@ -3,8 +3,8 @@
     python -m hawb.site FOLDER [--runtime FETCHED] [SCENARIO...]
 
 With a FETCHED runtime (`hawb.site.bundle`) the site includes the engine; without it, its lab knows only the first
-moves. Stories are those of `data/scenarios`, all or the named ones. As many stories are played in parallel as there are
-processors.
+moves, and its lessons can only be read. Stories are those of `data/scenarios`, all or the named ones. As many stories
+are played in parallel as there are processors.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hawb.scenario.catalogue import Entry, catalogue
 from hawb.scenario.checkout import data_folder_for
 from hawb.site.bundle import listed, write_engine
 from hawb.site.front_page import first_script, front_page, front_script
+from hawb.site.lesson_pages import lesson_pages, lesson_script
 from hawb.site.pages import OWN, PlayedStory, index_page, played_story, replay_script, story_page, stylesheet
 from hawb.site.replay import replay
 
@@ -39,7 +40,8 @@ def build(
     """
     known = {entry.name: entry for entry in catalogue(data_folder_for("the site") / "scenarios")}
     chosen = [known[name] for name in names] if names else list(known.values())
-    (folder / "stories").mkdir(parents=True, exist_ok=True)
+    for inside in ("stories", "lessons"):
+        (folder / inside).mkdir(parents=True, exist_ok=True)
     write = partial(write_story, folder, fetched is not None)
     if processes == 1:
         stories = [write(entry) for entry in chosen]
@@ -56,6 +58,8 @@ def build(
         ("stories.js", (OWN / "stories.js").read_text("utf-8")),
         ("replay.js", replay_script()),
         ("site.css", stylesheet()),
+        ("lesson.js", lesson_script()),
+        *((f"lessons/{name}", page) for name, page in lesson_pages(fetched is not None)),
     ):
         (folder / name).write_text(text, encoding="utf-8")
     return stories

@@ -16,14 +16,11 @@ from hawb.scenario.run import Run
 from hawb.site.chosen import ABOUT, ALL, CHOSEN, GUESS, TITLE
 from hawb.site.first import first_moves
 from hawb.site.lab import Listed, TextLab, sources_of
-from hawb.site.pages import OWN, document, own_script, packed
+from hawb.site.lesson_pages import titles
+from hawb.site.pages import ENGINE_POLICY, OWN, document, own_script, packed
 from hawb.views.cluster import matrix
 from hawb.views.formatting import html
 
-POLICY = (
-    "default-src 'none'; script-src 'self' file: 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self';"
-    " style-src 'self' file: 'unsafe-inline'; img-src data:"
-)
 UNSERVED = (
     "The engine runs only in a page that comes from a server, and this one comes from a file. The moves of the tour and"
     " all stories work without it. For all else type"
@@ -39,6 +36,7 @@ def front_page(entries: Sequence[Entry], has_engine: bool) -> str:
     known = {entry.name: entry for entry in entries}
     cards = "".join(card(known[one.name], one.played, one.question) for one in CHOSEN if one.name in known)
     engine = " data-engine" if has_engine else ""
+    lessons = "".join(f'<li><a href="lessons/{name}.html">{html(title)}</a></li>' for name, title in titles().items())
     body = (
         f'<header class="ws-top ws-over"><h1 data-word="{html(TITLE)}">{html(TITLE)}</h1></header>'
         f'<main><div class="hawb-lab ws-served"{engine}><div id="stage"><div class="ws-drawn">'
@@ -49,9 +47,10 @@ def front_page(entries: Sequence[Entry], has_engine: bool) -> str:
         f'<p id="unserved" class="ws-unserved" hidden>{UNSERVED}</p>'
         f'<section class="ws-chosen"><h2 data-word="{html(GUESS)}">{html(GUESS)}</h2><ul>{cards}</ul>'
         f'<p class="ws-all"><a href="stories.html" data-word="{html(ALL)}">{html(ALL)}</a></p>'
+        f'<h2>Lessons</h2><ul class="ws-lessons">{lessons}</ul>'
         f'<p class="ws-about" data-word="{html(ABOUT)}">{html(ABOUT)}</p></section></main>'
     )
-    return document(f"{TITLE} · hawb", body, scripts=["front.js"], policy=POLICY)
+    return document(f"{TITLE} · hawb", body, scripts=["front.js"], policy=ENGINE_POLICY)
 
 
 def card(entry: Entry, played: int, question: str) -> str:

@@ -22,7 +22,13 @@ from hawb.views.formatting import counted, html
 from hawb.views.story.summary import HARMED, LOST, WELL
 
 OWN = Path(__file__).parent / "front"
+LESSON_STYLE = Path(__file__).parents[1] / "lessons" / "front" / "lesson.css"
 POLICY = "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; img-src data:"
+ENGINE_POLICY = (
+    "default-src 'none'; script-src 'self' file: 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self';"
+    " style-src 'self' file: 'unsafe-inline'; img-src data:"
+)
+"""The policy of pages that start the engine."""
 SIGNS = {LOST: ("▼", "messages lost"), HARMED: ("◌", "out of use"), WELL: ("✓", "nothing lost")}
 """The sign and the words for the end of a story."""
 ENGINE = ("menu", "stage")
@@ -53,7 +59,7 @@ def stylesheet() -> str:
     light, dark = style.properties(style.LIGHT), style.properties(style.DARK)
     ground = f":root {{ color-scheme: light dark; {light} }}\n"
     ground += f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
-    files = (FRONT / "stage.css", FRONT.parent / "lab.css", OWN / "site.css")
+    files = (FRONT / "stage.css", FRONT.parent / "lab.css", LESSON_STYLE, OWN / "site.css")
     return ground + "".join(file.read_text("utf-8") for file in files) + _colours_of_pictures()
 
 

@@ -33,7 +33,9 @@ from hawb.lessons.question import OWN as FRONT
 from hawb.lessons.question import Question
 from hawb.lessons.rule_sources import rule, rule_text
 from hawb.lessons.switchboard import Switches
+from hawb.lessons.view import text_of
 from hawb.rules import promotion
+from hawb.views.tables import Table
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = ("1[0-9]", "20", "2[78]")
@@ -422,3 +424,9 @@ def test_cell_with_only_a_solution_is_removed(tmp_path):
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "n.ipynb")
     (written,) = build([tmp_path / "n.ipynb"], tmp_path / "learner")
     assert [cell.source for cell in nbformat.read(written, as_version=4).cells] == ["", "x"]
+
+
+def test_table_is_explained_in_aligned_columns():
+    table = Table("How orders is", ("policy", "a is stopped"), [("both", "down")])
+    assert text_of(table) == "How orders is\npolicy  a is stopped\nboth    down"
+    assert text_of(("lost:", 3)) == "lost: 3"

@@ -54,6 +54,16 @@ def test_symbolic_link_stays_and_its_target_is_written(tmp_path: Path, there: bo
     assert (tmp_path / "file").read_text(encoding="utf-8") == NEW
 
 
+def test_file_system_without_hard_links_replaces_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def unsupported(*_given: object):
+        raise NotImplementedError  # as pathlib does in a browser
+
+    monkeypatch.setattr(Path, "hardlink_to", unsupported)
+    (tmp_path / "file").write_text(OLD, encoding="utf-8")
+    write(tmp_path / "file", NEW)
+    assert (tmp_path / "file").read_text(encoding="utf-8") == NEW
+
+
 def test_device_stays_a_device():
     device = Path(os.devnull)
     before = device.stat()

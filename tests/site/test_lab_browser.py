@@ -156,3 +156,24 @@ def test_patterns_match_as_elsewhere(opened):
     page.close()
     here = [pattern_error(one) or [int(outcome(one, name)) for name in NAMES] for one in PATTERNS]
     assert dict(zip(PATTERNS, found, strict=True)) == dict(zip(PATTERNS, here, strict=True))
+
+
+def test_lesson_is_played_and_keeps_its_guess(opened):
+    page = opened("lessons/10-mirrored-queues.html", hold=True)
+    page.locator(".hq-question").first.get_by_text("Predict:").wait_for()  # before Python is there
+    page.get_by_text("Python is on its way").wait_for()
+    page.go_on()
+    page.locator("#anew:not([disabled])").wait_for()
+    question = page.locator(".hq").first
+    question.get_by_role("button", name="running", exact=True).click()
+    question.get_by_text("It is: down. You said running").wait_for()
+    page.locator(".wl-answer textarea").first.fill("check('10-two-copies', {'pattern': 'x', 'definition': {}})")
+    page.locator(".wl-answer button").first.click()
+    page.locator(".wl-answer .wl-out").first.get_by_text("✕").wait_for()
+    keep_picture(page, "site-lesson")
+    assert page.away == [] and faults(page) == []
+    page.reload()
+    page.locator(".hq").first.get_by_text("It is: down. You said running").wait_for()
+    page.locator("#anew:not([disabled])").click()
+    page.locator(".hq").first.get_by_role("button", name="running", exact=True, disabled=False).wait_for()
+    page.close()

@@ -12,6 +12,7 @@ from browser_pages import ROOT
 
 from hawb.scenario.catalogue import Entry, catalogue
 from hawb.site.build import build, size_bytes
+from hawb.site.lesson_pages import LESSONS
 from hawb.site.pages import index_page, played_story, replay_script, story_page
 from hawb.site.replay import replay
 
@@ -23,7 +24,7 @@ def test_small_site_is_reproducible(tmp_path):
     for folder in ("one", "two"):
         assert [one.entry.name for one in build(tmp_path / folder, FEW, processes=1, languages=("en",))] == FEW
     files = sorted(file.relative_to(tmp_path / "one") for file in (tmp_path / "one").rglob("*.*"))
-    assert len(files) == len(FEW) + 7
+    assert len(files) == len(FEW) + 8 + len(LESSONS)
     assert all((tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes() for file in files)
 
 

@@ -1,0 +1,84 @@
+"""A lesson that a page plays: cells, guesses and answers, without a browser."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hawb.lessons import answers
+from hawb.site.lesson import begin
+
+ASKED = """\
+from hawb import Cluster
+from hawb.lessons import look, predict
+cluster = Cluster("a", "b", version="3.10").declare("q", node="a")
+killed = cluster.copy().kill("a")
+print("asked")
+predict("In which state is q?", ["running", "down"], "10-x", "down", look(killed), before=cluster, after=killed)
+"""
+
+
+@pytest.fixture
+def play(tmp_path, monkeypatch):
+    """Return a function that begins a lesson; it has the messages to its page as `told`."""
+    monkeypatch.setenv(answers.VARIABLE, str(tmp_path / "answers.json"))
+
+    def begun(kept: str = ""):
+        told = []
+        lesson = begin(kept, "en", [], lambda text: told.append(json.loads(text)))
+        lesson.told = told
+        return lesson
+
+    return begun
+
+
+def test_guess_is_answered_and_explained(play):
+    lesson = play()
+    lesson.receive({"cell": "5", "code": ASKED})
+    printed, box = lesson.told[0]["shown"]
+    question, below = box["values"]["children"]
+    assert printed == {"kind": "text", "text": "asked\n"} and question["kind"] == "question"
+    assert question["values"]["reply"] == "" and "after" not in question["values"]["picture"]
+    lesson.receive({"widget": question["widget"], "set": {"guess": "running"}})
+    changed = lesson.told[1]["changed"]
+    assert "You said running" in changed[question["widget"]]["reply"] and changed[question["widget"]]["over"]
+    assert below["values"]["children"] == [] and "<svg" in changed[below["widget"]]["children"][0]["html"]
+    assert json.loads(lesson.told[2]["answers"])["guesses"]["10-x"]["guess"] == "running"
+
+
+def test_kept_guess_is_there_again(play):
+    first = play()
+    first.receive({"cell": "5", "code": ASKED})
+    first.receive({"widget": first.told[0]["shown"][1]["values"]["children"][0]["widget"], "set": {"guess": "down"}})
+    again = play(first.told[-1]["answers"])
+    again.receive({"cell": "5", "code": ASKED})
+    question = again.told[0]["shown"][1]["values"]["children"][0]["values"]
+    assert question["over"] and "As you said" in question["reply"]
+
+
+def test_damaged_answers_are_ignored(play):
+    lesson = play("{not json")
+    lesson.receive({"cell": "1", "code": "1 + 1"})
+    assert "2" in lesson.told[0]["shown"][0]["html"]
+
+
+def test_error_of_a_cell_is_shown_and_later_cells_go_on(play):
+    lesson = play()
+    lesson.receive({"cell": "1", "code": "nothing_here"})
+    lesson.receive({"cell": "2", "code": "x = '<b>'\nx"})
+    assert "NameError" in lesson.told[0]["shown"][0]["html"]
+    assert "&lt;b&gt;" in lesson.told[1]["shown"][0]["html"]
+
+
+def test_switch_plays_again_and_a_wrong_value_changes_nothing(play):
+    lesson = play()
+    lesson.receive({"cell": "1", "code": "from hawb.lessons import switches\nswitches('ha-promote-on-failure')"})
+    shown = lesson.told[0]["shown"][0]
+    assert shown["kind"] == "switches" and len(shown["values"]["grid"]) > 1
+    key, start = "ha-promote-on-failure", shown["values"]["setting"]
+    assert start[key] == "always"
+    lesson.receive({"widget": shown["widget"], "set": {"setting": start | {key: "no such value"}}})
+    assert len(lesson.told) == 1
+    lesson.receive({"widget": shown["widget"], "set": {"setting": start | {key: "when-synced"}}})
+    assert {"setting", "stories"} <= set(lesson.told[1]["changed"][shown["widget"]])
