@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hawb.planning.migration import Migration
     from hawb.rules.feature_matrix import Feature
     from hawb.scenario.document import Scenario
+    from hawb.scenario.run import Run
 
 
 @click.command()
@@ -152,8 +153,8 @@ def replicas(
     from hawb.views.terminal import for_terminal
     from hawb.views.verdicts.replicas import verdict
 
-    inventory, scenario, live = standing(files, notes=as_json)
-    before = refused_in(files[0], beforehand, scenario, files, live, failures)
+    inventory, scenario, live, played = standing(files, notes=as_json)
+    before = refused_in(files[0], beforehand, scenario, files, live, failures, played)
     own = None
     if asked := study(inventory, trials, seed):
         if numbers is not None:
@@ -173,10 +174,11 @@ def replicas(
     raise SystemExit(verdict(found).exit_status)
 
 
-def standing(files: tuple[str, ...], notes: bool) -> tuple[Inventory, Scenario, Live]:
-    """Return (inventory, scenario, live state) of one cluster. Raise ScenarioRefused.
+def standing(files: tuple[str, ...], notes: bool) -> tuple[Inventory, Scenario, Live, Run | None]:
+    """Return (inventory, scenario, live state, run) of one cluster. Raise ScenarioRefused.
 
-    The inventory is that of `cluster`; the live state is what the files say about the cluster as it runs.
+    The inventory is that of `cluster`; the live state is what the files say about the cluster as it runs. The run is
+    that of a scenario file; None for an export.
     """
     from hawb.exports.imported import ALL_KNOWN, import_files
     from hawb.exports.untrusted import ImportRefused
@@ -185,10 +187,10 @@ def standing(files: tuple[str, ...], notes: bool) -> tuple[Inventory, Scenario, 
 
     if len(files) == 1 and is_scenario(files[0]):
         scenario, run = play(Path(files[0]))
-        return inventory.of_run(run), scenario, ALL_KNOWN
+        return inventory.of_run(run), scenario, ALL_KNOWN, run
     found, _ = cluster(files, notes=notes)
     try:
         imported = import_files(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    return found, refused_in(files[0], read_scenario, imported.scenario), imported.live
+    return found, refused_in(files[0], read_scenario, imported.scenario), imported.live, None

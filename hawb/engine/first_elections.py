@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from hawb.engine import advance
+from hawb.engine.clients.client_state import consumers_of
 from hawb.engine.clients.steady.flows import has_flows
 from hawb.engine.core.agenda import CAUSE, EVENT, NUMBER, PRIORITY, SIDE, STEP, TIME_US, TIMER
 from hawb.engine.core.events import MetadataChanged
@@ -118,7 +119,7 @@ def start_of(turn: Turn, name: str) -> Start | None:
         return None
     busy = (turn.publishers, turn.unconfirmed, turn.awaiting_registration, turn.waiting_changes, turn.unread,
             turn.under_way, turn.cuts, turn.suspected, len(turn.sides) > 1, group.waiting, turn.committed)  # fmt: skip
-    if any(busy) or has_flows(turn) or any(one.queue == name for one in turn.consumers.values()):
+    if any(busy) or has_flows(turn) or consumers_of(turn.consumers, name):
         return None
     entries = tuple(turn.agenda.of_queue(name))
     if not entries or len(entries) != turn.agenda.pending or any(entry[PRIORITY] == TIMER for entry in entries):

@@ -5,7 +5,8 @@ a key that occurs twice in one object and the words NaN and Infinity. The second
 keys that hawb reads. So a file costs only the memory of the parts that are read, and later steps meet only the types
 that they ask for.
 
-An error names types and places, never a value: an export holds password hashes, and the URI of a shovel a password.
+An error names types and places, and names that are too long or empty, never another text: an export holds password
+hashes, and the URI of a shovel a password.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import msgspec
 from msgspec import Meta
 
 from hawb.scenario import inputs
+from hawb.scenario.fields import LONGEST_NAME
+from hawb.scenario.kinds import WORDS
 
 MAX_BYTES = 512 * 2**20
 
@@ -54,7 +57,12 @@ _WHOLE = "the whole file"
 ANY_KEY = "[...]"
 """An object's key in a path that msgspec returns."""
 _STEP = re.compile(r"\.(\w+(?:-\w+)*)|\[(\d+)\]")
-_MISMATCH = re.compile(r"Expected `(?P<accepted>[^`]*)`(?P<bound>[^,]*?)(?:, got `(?P<given>[^`]*)`)?$")
+_MISMATCH = re.compile(
+    r"Expected `(?P<accepted>[^`]*)`(?P<counts> of length)?(?: (?P<side>[<>]=) (?P<bound>[^,]*?))?"
+    r"(?:, got `(?P<given>[^`]*)`)?$"
+)
+_WORDS = {**WORDS, "array": "a list", "object": "an object"}
+_UNITS = {"str": "character", "array": "item", "object": "key"}
 
 
 class ImportRefused(ValueError):  # noqa: N818 - it reads as what happened
@@ -157,7 +165,7 @@ def decode(file: Path, place: str, source: str | msgspec.Raw, kind: type[T] | An
         return msgspec.json.decode(source, type=kind)
     except msgspec.ValidationError as error:
         document = None
-        if ANY_KEY in str(error):
+        if ANY_KEY in str(error) or ", got `" not in str(error):
             text = source if isinstance(source, str) else bytes(source)
             document = json.loads(text, parse_int=_of_64_bits)
         raise ImportRefused(file, *explain(place, str(error), document)) from None
@@ -180,14 +188,41 @@ def _of_64_bits(digits: str) -> float:
 def explain(place: str, message: str, document: Any = None) -> tuple[str, str, str]:
     """Return (place, given, accepted) of a msgspec message, which names types and bounds but no value.
 
-    `document` is the value that was decoded. With it, the place names the object's key, which msgspec leaves out.
+    `document` is the value that was decoded. With it, the place names the object's key, which msgspec leaves out, and a
+    value out of its bounds is given.
     """
     message, _, path = message.partition(" - at `$")
-    place = (place + _with_key(path.rstrip("`"), document)).lstrip(".") or _WHOLE
+    path = path.rstrip("`")
+    place = (place + _with_key(path, document)).lstrip(".") or _WHOLE
     if match := _MISMATCH.fullmatch(message):
-        accepted = match["accepted"].replace(" | ", " or ") + match["bound"]
-        return place, match["given"] or "a value out of these bounds", accepted
+        given = _out_of_bounds(path, document) if match["given"] is None else _in_words(match["given"])
+        return place, given, _in_words(match["accepted"]) + _bound(match)
     return place, message[:1].lower() + message[1:], "what RabbitMQ exports here"
+
+
+def _in_words(names: str) -> str:
+    """Return msgspec's names of types, such as `str | null`, in words."""
+    return " or ".join(_WORDS.get(name, name) for name in names.split(" | "))
+
+
+def _bound(match: re.Match[str]) -> str:
+    """Return the bound of a msgspec message in words; "" if it has none."""
+    if match["side"] is None:
+        return ""
+    most, bound = "at most" if match["side"] == "<=" else "at least", match["bound"].removesuffix(".0")
+    if match["counts"] is None:
+        return f", {most} {bound}"
+    if bound == "0":
+        return ", empty"
+    return f" of {most} {bound} {_UNITS[match['accepted']]}{'' if bound == '1' else 's'}"
+
+
+def _out_of_bounds(path: str, document: Any) -> str:
+    """Return the value at a msgspec path for a message: a name or a number; else only that it is out of bounds."""
+    value = _at(path, document)
+    if isinstance(value, str):
+        return quoted(value) + (f" ({len(value)} characters)" if len(value) > LONGEST_NAME else "")
+    return str(value) if isinstance(value, float | int) and math.isfinite(value) else "a value out of these bounds"
 
 
 def _with_key(path: str, document: Any) -> str:
@@ -195,14 +230,23 @@ def _with_key(path: str, document: Any) -> str:
     before, anything, after = path.partition(ANY_KEY)
     if not anything:
         return path
-    for name, index in _STEP.findall(before):
+    table = _at(before, document)
+    refused = (key for key, value in table.items() if not _is_value(value)) if isinstance(table, dict) else ()
+    key = next(iter(refused), None)
+    return path if key is None else f"{before}[{quoted(key)}]{after}"
+
+
+def _at(path: str, document: Any) -> Any:
+    """Return the value at a msgspec path of a document; None if no path of plain keys and indices leads to one."""
+    steps = _STEP.findall(path)
+    if "".join(f"[{index}]" if index else f".{name}" for name, index in steps) != path:
+        return None
+    for name, index in steps:
         try:
             document = document[name or int(index)]
         except (KeyError, IndexError, TypeError):
-            return path
-    refused = (key for key, value in document.items() if not _is_value(value)) if isinstance(document, dict) else ()
-    key = next(iter(refused), None)
-    return path if key is None else f"{before}[{quoted(key)}]{after}"
+            return None
+    return document
 
 
 def _is_value(value: Any) -> bool:

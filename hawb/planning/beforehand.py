@@ -38,16 +38,16 @@ NOTHING_BEFORE = Beforehand()
 
 
 def beforehand(
-    scenario: Scenario, files: Sequence[str] = (), live: Live = ALL_KNOWN, failures: int = 1
+    scenario: Scenario, files: Sequence[str] = (), live: Live = ALL_KNOWN, failures: int = 1, played: Run | None = None
 ) -> Beforehand:
     """Return the state of a scenario's cluster at its end, with remedies.
 
-    Quorum queues and streams are to survive `failures` node failures. There are remedies only for queues about which
-    the files say everything that matters.
+    Quorum queues and streams are to survive `failures` node failures. `played` is the scenario's run, if there is one.
+    There are remedies only for queues about which the files say everything that matters.
     """
     unknown = {*live.unlisted, *live.listed_down}
     kinds = alike(scenario, unknown=unknown)
-    run = Run.of(kinds.scenario)
+    run = played if played is not None and kinds.scenario is scenario else Run.of(kinds.scenario)
     out = already_out(run, kinds, live)
     alone = [name for name in short(run, failures) if name not in unknown]
     found = remedies(run, standing, alone=alone) if live.nodes_listed else ()

@@ -11,7 +11,7 @@ from itertools import combinations, product
 
 from hawb.engine.classic import crashes
 from hawb.engine.clients import connections
-from hawb.engine.clients.client_state import Publisher
+from hawb.engine.clients.client_state import Publisher, consumers_over
 from hawb.engine.clients.steady import closing, publishers
 from hawb.engine.cluster import alarms, links, maintenance, membership, node_commands
 from hawb.engine.cluster.network_ports import ends_of
@@ -202,10 +202,10 @@ def close(turn: Turn, verb: verbs.Close) -> None:
     if known is None and verb.name in turn.publishers:
         closing.close(turn, turn.publishers[verb.name], "client")
         return
-    chosen = [known] if known is not None else [c for c in turn.consumers.values() if c.connection == verb.name]
+    chosen = [known] if known is not None else consumers_over(turn.consumers, verb.name)
     for consumer in chosen:
         connections.send(turn, operations.ConsumerCloses(consumer.name))
-    opened = [other for other in sorted(turn.connections) if other[0] == verb.name] if known is None else []
+    opened = sorted(one for one in turn.connections if one[0] == verb.name) if known is None else []
     for connection in opened:
         connections.send(turn, operations.ConnectionCloses(*connection))
     if not chosen and not opened:

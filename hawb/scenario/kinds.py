@@ -13,14 +13,8 @@ from msgspec.structs import fields
 
 from hawb.scenario.fields import NODE, OUTCOME
 
-_WORDS = {
-    str: "text",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    type(None): "null",
-    Any: "anything",
-}
+WORDS = {"str": "text", "bool": "true or false", "int": "a whole number", "float": "a number", "null": "null"}
+"""The types of scalars, by msgspec's names for them, as refusals name them."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,8 @@ def kind_of(hint: Any) -> Kind:
         return Kind(hint, "a map", key=kind_of(inner[0]), entry=kind_of(inner[1]))
     if isinstance(hint, type) and issubclass(hint, Struct):
         return Kind(hint, f"a map with the keys {', '.join(fields_of(hint))}", struct=hint)
-    return Kind(hint, _WORDS[hint], text=hint is str, number=hint in (int, float))
+    accepted = "anything" if hint is Any else WORDS["null" if hint is type(None) else hint.__name__]
+    return Kind(hint, accepted, text=hint is str, number=hint in (int, float))
 
 
 def _annotated(hint: Any, base: Any, meta: Meta) -> Kind:

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -16,22 +16,29 @@ import attack
 import player
 import pytest
 from click import command, echo
-from conftest import LONG
 from mutations import HUGE, LARGE, enlarged
 from tries import COMMANDS, STDIN, Try, as_seeded, drawn
 
 from hawb.cli.files import Refusing
 
-SECONDS = float(os.environ.get("HAWB_ATTACK_S", 60 if LONG else 20))
+SECONDS = float(os.environ.get("HAWB_ATTACK_S", 60))
 TRIES = len(COMMANDS) * 100
 """As many for each command; `make attack` goes on for as long as it is asked to."""
 KEPT = sorted(file for file in attack.KEPT.iterdir() if file.is_dir())
 ONE = Try(("run", "story.yaml"), {"story.yaml": b"scenario: a\n"})
 
 
+@pytest.fixture(scope="module")
+def playing() -> Iterator[attack.Player]:
+    """Yield a process that plays tries within their limits of time and memory."""
+    process = attack.Player()
+    yield process
+    process.end()
+
+
 @pytest.mark.parametrize("folder", KEPT, ids=lambda folder: folder.name)
-def test_former_find_stays_fixed(folder: Path, tmp_path: Path) -> None:
-    status, wrong = player.play(attack.kept(folder), tmp_path)
+def test_former_find_stays_fixed(folder: Path, playing: attack.Player) -> None:
+    _, status, wrong = playing.play(attack.kept(folder))
     assert not wrong, status
 
 

@@ -232,7 +232,7 @@ def test_resources_do_not_say_where_queues_are(command: str):
     [
         ([resource("Queue", "{durable: true}")], "document 1, Queue 'one', spec"),
         ([resource("Queue", "{name: q}"), resource("Policy", "{name: p, pattern: 7, definition: {}}")],
-         "document 2, Policy 'one', spec.pattern\n  given: int\n  accepted: str"),
+         "document 2, Policy 'one', spec.pattern\n  given: a whole number\n  accepted: text"),
         ([resource("Policy", "{name: p, pattern: q, definition: {}, priority: 9999999999}")], "spec.priority"),
         ([resource("Queue", "{name: q, arguments: [7]}")], "document 1, Queue 'one', spec.arguments[0]"),
         ([resource("RabbitmqCluster", "{replicas: 1000000000}")], "RabbitmqCluster 'one', spec.replicas"),

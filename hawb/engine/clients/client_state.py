@@ -5,9 +5,12 @@ Values as in `hawb.engine.core.state`. A client with a rate has a `Clock` (`hawb
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from msgspec import Struct
 
 from hawb.engine.core.runs import EMPTY, Runs, run, size, union, within
+from hawb.engine.core.versions import Open, Version
 
 NEVER_US = 1 << 62
 """The time of an answer that never arrives."""
@@ -104,6 +107,88 @@ class Consumer(Struct, frozen=True):
         return size(self.stale) + size(self.in_sequence)
 
 
+Keys = tuple[tuple[str, ...], ...]
+RATED = ("rate",)
+"""The key of the consumers with a rate."""
+
+
+def keys_of(consumer: Consumer | None) -> Keys:
+    """Return the keys under which `Consumers` finds a consumer; none for None."""
+    if consumer is None:
+        return ()
+    keys = ("queue", consumer.queue), ("connection", consumer.connection)
+    return keys if consumer.clock is None else (*keys, RATED)
+
+
+class Consumers(Open[str, Consumer]):
+    """Many consumers, found by queue, by connection and by having a rate without a walk through all of them.
+
+    `found_by` has, under `("queue", queue)`, `("connection", connection)` and `RATED`, consumers in the order of the
+    map.
+    """
+
+    __slots__ = ("found_by",)
+
+    def __init__(self, entries: Mapping[str, Consumer]):
+        super().__init__(entries)
+        self.found_by: dict[tuple[str, ...], dict[str, Consumer]] = {}
+        for consumer in entries.values():
+            self._find_by(keys_of(consumer), consumer)
+
+    def __setitem__(self, name: str, consumer: Consumer) -> None:
+        keys, known = keys_of(consumer), keys_of(self.get(name))
+        self._forget(name, [key for key in known if key not in keys])
+        super().__setitem__(name, consumer)
+        self._find_by(keys, consumer)
+        for key in keys if known else ():
+            if key not in known:  # it is last there, but not in the map
+                self.found_by[key] = {one: self[one] for one in sorted(self.found_by[key], key=self.places.__getitem__)}
+
+    def __delitem__(self, name: str) -> None:
+        self._forget(name, keys_of(self[name]))
+        super().__delitem__(name)
+
+    def under(self, *key: str) -> list[Consumer]:
+        """Return the consumers under a key, in the order of the map."""
+        return list(self.found_by.get(key, {}).values())
+
+    def _find_by(self, keys: Keys, consumer: Consumer) -> None:
+        for key in keys:
+            self.found_by.setdefault(key, {})[consumer.name] = consumer
+
+    def _forget(self, name: str, keys: Iterable[tuple[str, ...]]) -> None:
+        for key in keys:
+            del self.found_by[key][name]
+            if not self.found_by[key]:
+                del self.found_by[key]
+
+
+def many(consumers: Mapping[str, Consumer]) -> Consumers | None:
+    """Return the index of a large map of consumers, of a turn or a moment; None for a small map."""
+    entries = consumers.entries() if isinstance(consumers, Version) else consumers
+    return entries if isinstance(entries, Consumers) else None
+
+
+def consumers_of(consumers: Mapping[str, Consumer], queue: str) -> list[Consumer]:
+    """Return the consumers of a queue and the clients that hold messages of it, in the order of the map."""
+    if (index := many(consumers)) is not None:
+        return index.under("queue", queue)
+    return [one for one in consumers.values() if one.queue == queue]
+
+
+def consumers_over(consumers: Mapping[str, Consumer], connection: str) -> list[Consumer]:
+    """Return the consumers over the connections of that name, in the order of the map."""
+    if (index := many(consumers)) is not None:
+        return index.under("connection", connection)
+    return [one for one in consumers.values() if one.connection == connection]
+
+
+def rated(consumers: Mapping[str, Consumer]) -> list[Consumer]:
+    """Return the consumers with a rate, in the order of the map."""
+    if (index := many(consumers)) is not None:
+        return index.under(*RATED)
+    return [one for one in consumers.values() if one.clock is not None]
+
 
 class Unconfirmed(Struct, frozen=True):
     """Messages whose confirm a channel waits for: one `Share` for each queue they were routed to.
@@ -120,7 +205,6 @@ class Unconfirmed(Struct, frozen=True):
     publisher: str | None = None
 
 
-
 class Share(Struct, frozen=True):
     """One queue's part of an `Unconfirmed`.
 
@@ -133,7 +217,6 @@ class Share(Struct, frozen=True):
     due_us: tuple[tuple[int, int], ...]
     answered: bool = False
     rejected: Runs = EMPTY
-
 
 
 class Unanswered(Struct, frozen=True):
@@ -154,7 +237,6 @@ class Unanswered(Struct, frozen=True):
     def numbers(self) -> Runs:
         """Return the messages' numbers."""
         return run(self.number, self.count)
-
 
 
 class Publisher(Struct):

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from hawb.engine.clients import publishing, subscriptions
-from hawb.engine.clients.client_state import Consumer
+from hawb.engine.clients.client_state import Consumer, consumers_over
 from hawb.engine.cluster import alarms
 from hawb.engine.core import bookkeeping
 from hawb.engine.core.naming import split_queue
@@ -109,7 +109,8 @@ def fail(turn: Turn, event: ConnectionFails) -> None:
     """
     failed = event.connection, event.node, event.vhost
     end(turn, failed.__eq__)
-    theirs = (consumer for consumer in turn.consumers.values() if connection_of(turn, consumer) == failed)
+    theirs = (turn.consumers[one.name] for one in consumers_over(turn.consumers, event.connection)
+              if connection_of(turn, one) == failed)  # fmt: skip
     close_consumers(turn, theirs, "connection_failed")
     lifecycle.connection_gone(turn, failed[:2], event.vhost)
 

@@ -75,16 +75,18 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
     if queue is None or not queue.up or queue.sync is not None:
         return
     waiting = in_order(queue, runs.minus(ready(queue), runs.minus(expiry.expired(turn, queue), new)))
-    order = circle(turn, queue)
-    if not waiting or not order:
+    order = circle(turn, queue) if waiting else []
+    if not order:
         return
     dealt = DEALT_OF_A_FLOW if turn.flowing else DEALT_SINGLY
     lot = 1 + runs.size(waiting) // dealt if len(order) > 1 else runs.size(waiting)
     hands: dict[str, list[tuple[int, int]]] = {}
-    capacities = {one: capacity(turn, turn.consumers[one]) for one in order}
-    room = {one: None if left is None else left + more_room.get(one, 0) for one, left in capacities.items()}
+    room: dict[str, int | None] = {}
     while waiting and order:
         taker = order.pop(0)
+        if taker not in room:
+            left = capacity(turn, turn.consumers[taker])
+            room[taker] = None if left is None else left + more_room.get(taker, 0)
         if room[taker] == 0:
             turn.change_consumer(taker, blocked=True)
             continue
@@ -96,7 +98,8 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
             continue
         priority = rank(turn, queue, taker)
         order.insert(sum(rank(turn, queue, other) >= priority for other in order), taker)
-    others = (one for one in queue.consumers if one not in order)
+    ordered = set(order)
+    others = (one for one in queue.consumers if one not in ordered)
     turn.change_queue(name, consumers=(*order, *others))
     for consumer, pairs in hands.items():
         if turn.consumers[consumer].automatic:

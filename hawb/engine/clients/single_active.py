@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hawb.engine.clients.client_state import Consumer
+from hawb.engine.clients.client_state import Consumer, consumers_of
 from hawb.engine.core.state import QUORUM, Queue
 from hawb.engine.core.turn import Turn
 from hawb.engine.quorum import fifo
@@ -80,5 +80,5 @@ def step_back(turn: Turn, consumer: str, *, returned: bool) -> None:
 
 def held_by_cancelled(consumers: Mapping[str, Consumer], queue: Queue) -> bool:
     """Return True if a consumer of the queue that is no longer subscribed still holds messages."""
-    others = (one for one in consumers.values() if one.queue == queue.name and one.name not in queue.consumers)
-    return any(one.held for one in others)
+    holders = {one.name for one in consumers_of(consumers, queue.name) if one.held}
+    return bool(holders.difference(queue.consumers))

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from hawb.engine.classic import places
 from hawb.engine.classic.mailbox import is_awaited
 from hawb.engine.clients import deadlines
-from hawb.engine.clients.client_state import HOLDS_NOTHING, Consumer
+from hawb.engine.clients.client_state import HOLDS_NOTHING, Consumer, consumers_of
 from hawb.engine.clients.consuming import (
     deliver,
     give_up_name,
@@ -137,14 +137,15 @@ def is_in_use(queue: Queue, *, exclusive: bool) -> bool:
 def register(turn: Turn, consumer: Consumer) -> None:
     """Add a consumer to its queue."""
     queue = turn.queues[consumer.queue]
-    quorum = queue.type == QUORUM
-    waits = quorum and not fifo.release(turn).activates_at_once and held_by_cancelled(turn.consumers, queue)
+    quorum, single_active = queue.type == QUORUM, is_single_active(queue)
+    at_once = not (single_active and quorum) or fifo.release(turn).activates_at_once
+    waits = not at_once and held_by_cancelled(turn.consumers, queue)
     turn.change_queue(queue.name, consumers=(*queue.consumers, consumer.name))
     if quorum:
         deadlines.owe(turn, queue.name, consumer.name, EMPTY)
     if consumer.exclusive and not quorum:
         turn.change_queue(queue.name, active_consumer=consumer.name)
-    elif is_single_active(queue) and not waits:
+    elif single_active and not waits:
         activate_next(turn, queue.name)
 
 
@@ -221,8 +222,8 @@ def lose_sight(turn: Turn, name: str) -> None:
     queue = turn.queues[name]
     if queue.has_group:
         return
-    for consumer in list(turn.consumers.values()):
-        if consumer.queue == name and not turn.is_here(consumer.node):
+    for consumer in consumers_of(turn.consumers, name):
+        if not turn.is_here(consumer.node):
             unsubscribe(turn, consumer.name)
             put_back(turn, name, consumer.held if queue.up else EMPTY, "consumer_gone")
     deliver(turn, name)
@@ -370,9 +371,8 @@ def detach(turn: Turn, name: str, master: int) -> list[Consumer]:
         and turn.is_running(consumer.node)
     ]
     if queue is not None:
-        active.sort(
-            key=lambda consumer: queue.consumers.index(consumer.name) if consumer.name in queue.consumers else -1
-        )
+        places_in_turn = {consumer: place for place, consumer in enumerate(queue.consumers)}
+        active.sort(key=lambda consumer: places_in_turn.get(consumer.name, -1))
         turn.change_queue(name, consumers=(), active_consumer=None)
     return active
 

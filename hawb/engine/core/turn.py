@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from hawb.engine.clients.client_state import Consumer, Publisher
+from hawb.engine.clients.client_state import Consumer, Consumers, Publisher, consumers_of
 from hawb.engine.core import agenda, runs
 from hawb.engine.core.agenda import EVENT, REACTION, SIDE, TIMER
 from hawb.engine.core.ledger import Account, Loss
@@ -95,7 +95,7 @@ class Turn:
         self.connections = state.connections
         self.alarms = state.alarms
         self.unread = state.unread
-        self.consumers: dict[str, Consumer] = opened(state.consumers)
+        self.consumers: dict[str, Consumer] = opened(state.consumers, large=Consumers)
         self.publishers: dict[str, Publisher] = {name: copy(one) for name, one in state.publishers.items()}
         self.flowing = False
         self.unconfirmed = state.unconfirmed
@@ -320,7 +320,7 @@ class Turn:
 
     def consumers_of(self, queue: str) -> list[Consumer]:
         """Return the queue's consumers and clients that hold messages, on the current side."""
-        return [one for one in self.consumers.values() if one.queue == queue and self.is_here(one.node)]
+        return [one for one in consumers_of(self.consumers, queue) if self.is_here(one.node)]
 
     def alive(self, queue: Queue, node: int) -> bool:
         """Return True if the process of the queue's replica at `node` runs."""

@@ -79,29 +79,29 @@ class Version(Mapping[Key, Value]):
         self._was: dict[Key, tuple[int, Value] | None] = {}
 
     def __getitem__(self, key: Key) -> Value:
-        return self._read()[key]
+        return self.entries()[key]
 
     def __iter__(self) -> Iterator[Key]:
         # A turn may take the map over during the iteration.
-        return iter(list(self._read()))
+        return iter(list(self.entries()))
 
     def items(self) -> ItemsView[Key, Value]:
         """Return the entries. Later writes do not change them."""
-        return dict(self._read()).items()
+        return dict(self.entries()).items()
 
     def values(self) -> ValuesView[Value]:
         """Return the values. Later writes do not change them."""
-        return dict(self._read()).values()
+        return dict(self.entries()).values()
 
     def __len__(self) -> int:
-        return len(self._read())
+        return len(self.entries())
 
     def __contains__(self, key: object) -> bool:
-        return key in self._read()
+        return key in self.entries()
 
     def open(self) -> Open[Key, Value]:
         """Return the map for a turn to write to: this version's own, or a copy if a turn has taken that already."""
-        entries = self._read()
+        entries = self.entries()
         if entries.lent:
             return type(entries)(entries)
         entries.lent = True
@@ -118,8 +118,11 @@ class Version(Mapping[Key, Value]):
             self._entries, self._next, self._was = None, following, changes
         return following
 
-    def _read(self) -> Open[Key, Value]:
-        """Return the entries of this version. Build them if a later moment has the map, or a turn writes to it."""
+    def entries(self) -> Open[Key, Value]:
+        """Return the entries of this version, to be read at once and not written to.
+
+        Build them if a later moment has the map, or a turn writes to it.
+        """
         entries = self._entries
         if entries is None or entries.was:
             entries = self._entries = self._built()

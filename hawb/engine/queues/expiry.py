@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from hawb.engine.clients.client_state import consumers_of
 from hawb.engine.core import runs
 from hawb.engine.core.events import AnswersDue, HoldEnds, MessagesExpire, QueueExpires, RetriesDue
 from hawb.engine.core.mutable_side import MutableSide
@@ -200,7 +201,7 @@ def stop_looking(turn: Turn, name: str, *also: type) -> None:
 def is_unused(turn: Turn, queue: Queue) -> bool:
     """Return True if a quorum queue has no consumer in reach and no consumer in reach holds any of its messages."""
     suspected = fifo.of(queue).suspected
-    holders = (one for one in turn.consumers.values() if one.queue == queue.name and one.name not in suspected)
+    holders = (one for one in consumers_of(turn.consumers, queue.name) if one.name not in suspected)
     return not set(queue.consumers) - suspected and not any(one.held for one in holders)
 
 

@@ -393,8 +393,9 @@ def connection_closes(turn: Turn, event: ConnectionCloses) -> None:
 
 def connection_gone(turn: Turn, owner: tuple[str, int], vhost: str) -> None:
     """Delete the exclusive queues of a connection to a virtual host that is gone."""
-    for name in turn.queue_names():
-        if (turn.queues[name].owner, turn.queues[name].vhost) == (owner, vhost):
+    theirs = sorted(name for name, queue in turn.queues.items() if queue.owner == owner and queue.vhost == vhost)
+    for name in theirs:
+        if name in turn.queues:
             remove(turn, name, "exclusive_owner_gone")
 
 

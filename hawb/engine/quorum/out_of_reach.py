@@ -19,7 +19,7 @@ its messages are returned.
 
 from __future__ import annotations
 
-from hawb.engine.clients.client_state import Consumer
+from hawb.engine.clients.client_state import Consumer, consumers_of
 from hawb.engine.clients.consuming import deliver, is_known, put_back
 from hawb.engine.clients.single_active import activate_next, is_single_active
 from hawb.engine.core import runs
@@ -49,7 +49,7 @@ def suspect(turn: Turn, name: str, node: int) -> None:
     """
     queue = turn.queues[name]
     waits, had = patience_ms(queue) is not None, fifo.of(queue).suspected
-    there = [one for one in turn.consumers.values() if one.queue == name and one.node == node]
+    there = [one for one in consumers_of(turn.consumers, name) if one.node == node]
     known = [one for one in there if is_known(turn, one) or not (waits or one.state == "closed")]
     lost = [one for one in known if one.state != "closed" or one.name not in had]
     for consumer in lost:
@@ -168,9 +168,9 @@ def hold_ended(turn: Turn, name: str, consumer: str) -> None:
 def unsuspect(turn: Turn, name: str, node: int) -> None:
     """Serve the consumers on a node again that is connected again, with the messages that they kept."""
     queue = turn.queues[name]
-    there = sorted(one for one in fifo.of(queue).suspected if turn.consumers[one].node == node)
-    back = [one for one in queue.consumers if one in there]
-    known = back if patience_ms(queue) is None else there
+    here = {one for one in fifo.of(queue).suspected if turn.consumers[one].node == node}
+    back = [one for one in queue.consumers if one in here]
+    known = back if patience_ms(queue) is None else sorted(here)
     if not known:
         return
     fifo.change(turn, name, suspected=fifo.of(queue).suspected.difference(known))
@@ -180,6 +180,6 @@ def unsuspect(turn: Turn, name: str, node: int) -> None:
     if is_single_active(queue):
         activate_next(turn, name)
     else:
-        others = (other for other in queue.consumers if other not in back)
+        others = (other for other in queue.consumers if other not in here)
         turn.change_queue(name, consumers=(*others, *back))
     deliver(turn, name)

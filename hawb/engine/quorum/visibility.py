@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hawb.engine import streams
 from hawb.engine.clients import consuming, timeouts
-from hawb.engine.clients.client_state import Consumer
+from hawb.engine.clients.client_state import Consumer, consumers_of
 from hawb.engine.cluster import reachability
 from hawb.engine.core.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
 from hawb.engine.core.state import NOWHERE, QUORUM
@@ -160,7 +160,7 @@ def dead_ones(turn: Turn, name: str) -> list[Consumer]:
     """Return consumers that died with their nodes and that the queue still knows, except those reported already."""
     waiting = [one.operation for one in turn.groups[name].waiting]
     reported = {one.consumer for one in waiting if isinstance(one, ChannelDown)}
-    mine = [one for one in turn.consumers.values() if one.queue == name and one.state == "closed"]
+    mine = [one for one in consumers_of(turn.consumers, name) if one.state == "closed"]
     return [one for one in mine if one.name not in reported and consuming.is_known(turn, one)]
 
 

@@ -13,7 +13,7 @@ MOST_NAMED = 2
 """The maximum number of designs that are named; of more, the first is named and the others are counted."""
 
 TOO_FEW = "These are too few trials to tell the designs apart."
-NO_INTERVALS = "These are too few trials for an interval of every mean."
+NO_INTERVALS = "Some means have no interval: too few trials."
 
 
 class _Cell(NamedTuple):

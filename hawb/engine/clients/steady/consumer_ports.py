@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hawb.engine.clients import connections
-from hawb.engine.clients.client_state import Consumer
+from hawb.engine.clients.client_state import Consumer, rated
 from hawb.engine.core import runs
 from hawb.engine.core.runs import EMPTY
 from hawb.engine.core.state import Queue
@@ -40,7 +40,7 @@ def within_reach(_: Turn, q: Queue, c: Consumer) -> int:
 
 def flowing_queues(t: Turn) -> list[Queue]:
     """Return the queues of the current side from which messages flow to consumers."""
-    names = {c.queue for c in t.consumers.values() if c.clock is not None and t.is_here(c.node)}
+    names = {c.queue for c in rated(t.consumers) if t.is_here(c.node)}
     return [t.queues[name] for name in sorted(names) if name in t.queues]
 
 

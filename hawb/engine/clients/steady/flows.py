@@ -26,7 +26,7 @@ from collections.abc import Iterable
 
 from hawb.engine.classic.mailbox import is_busy
 from hawb.engine.clients import consuming, publishing, settling
-from hawb.engine.clients.client_state import Consumer
+from hawb.engine.clients.client_state import Consumer, rated
 from hawb.engine.clients.steady import steady_confirms
 from hawb.engine.clients.steady.arrivals import wait_in_mailbox
 from hawb.engine.clients.steady.changes import ticks_heard, useful_ticks
@@ -74,7 +74,7 @@ def has_flows(clients: Turn | State) -> bool:
     """Return True if any client has a rate."""
     if not clients.consumers:  # a search asks so often that a generator counts
         return bool(clients.publishers)
-    return bool(clients.publishers) or any(consumer.clock is not None for consumer in clients.consumers.values())
+    return bool(clients.publishers or rated(clients.consumers))
 
 
 def queues_with_flows(turn: Turn) -> list[str]:
@@ -83,8 +83,8 @@ def queues_with_flows(turn: Turn) -> list[str]:
     Messages of a closed publisher may still expire.
     """
     names = {one.queue for one in turn.publishers.values()}
-    rated = (one for one in turn.consumers.values() if one.clock is not None and one.state != "closed")
-    return sorted(names | {one.queue for one in rated if turn.is_here(one.node)})
+    open_ones = (one for one in rated(turn.consumers) if one.state != "closed")
+    return sorted(names | {one.queue for one in open_ones if turn.is_here(one.node)})
 
 
 def flow_through(turn: Turn, name: str) -> None:
