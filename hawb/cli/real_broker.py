@@ -214,8 +214,8 @@ def fuzz(
 
     Results and shrunk scenarios are kept in --out; a run that was interrupted continues there. The report says what was
     covered and how many scenarios agreed. Ten --wide scenarios cover every triple of queue settings; each queue that
-    differs is played alone before it is shrunk. With --soak, the real cluster waits for less time than the scenario
-    says while nothing happens.
+    differs is played alone before it is shrunk. With --soak, the real cluster shortens the
+    waits in which nothing happens.
     """
     if wide and soak:
         raise SystemExit(refuse("--wide and --soak exclude each other: give one of them"))

@@ -101,7 +101,8 @@ NODES: dict[str, dict[str, Entry]] = {
             occasions.can_stand_alone,
         ),
         N_("shrink all quorum queues to it by force"): Entry(
-            N_("they continue with this member alone"), "force_shrink", itself, occasions.can_shrink_by_force
+            N_("each continues with its member on this node alone"), "force_shrink", itself,
+            occasions.can_shrink_by_force,
         ),
         N_("wipe"): Entry(N_("its disk is lost"), "wipe", itself, occasions.has_disk_to_lose),
     },
@@ -153,8 +154,8 @@ QUEUES: dict[str, dict[str, Entry]] = {
 
 MORE: dict[str, dict[str, Entry]] = {
     N_("the network"): {
-        N_("partition…"): Entry(N_("links between groups of nodes drop everything"), "partition"),
-        N_("cut links…"): Entry(N_("single links drop everything"), "cut"),
+        N_("partition…"): Entry(N_("cut all links between groups of nodes"), "partition"),
+        N_("cut links…"): Entry(N_("cut single links"), "cut"),
         N_("heal"): Entry(N_("all links work again"), "heal", lambda _name, _others: True, occasions.has_cut_links),
         N_("rebalance"): Entry("rabbitmq-queues rebalance all", "rebalance", lambda _name, _others: True),
     },
@@ -165,7 +166,7 @@ MORE: dict[str, dict[str, Entry]] = {
     },
     N_("do"): {
         N_("policy…"): Entry(N_("policies, and what RabbitMQ says of another"), panel="Policy"),
-        N_("any step…"): Entry(N_("every verb with every field"), panel="Any step"),
+        N_("any step…"): Entry(N_("any verb of a scenario, with all its fields"), panel="Any step"),
         N_("clients"): Entry(N_("consumers, publishers, and what each does next"), panel="Clients"),
         N_("wait…"): Entry(N_("let simulated time pass; set the time of the next step; lanes"), panel="Time"),
     },

@@ -24,9 +24,9 @@ class TopBar {
 
 class TimeBar {
   constructor(on) {
-    this.back = make("button", { type: "button", "aria-label": word("step back"), title: word("back by one movement, or to before the last step"), onclick: on.back }, "◀");
+    this.back = make("button", { type: "button", "aria-label": word("step back"), title: word("back by one animation, or to before the last step"), onclick: on.back }, "◀");
     this.play = make("button", { type: "button", class: "hs-play", onclick: on.play });
-    this.next = make("button", { type: "button", "aria-label": word("step forward"), title: word("forward by one movement, or to the next step"), onclick: on.next }, "▶");
+    this.next = make("button", { type: "button", "aria-label": word("step forward"), title: word("forward by one animation, or to the next step"), onclick: on.next }, "▶");
     this.moment = make("input", { type: "range", min: 0, "aria-label": word("moment"), title: word("any moment of the story") });
     this.moment.addEventListener("change", () => on.look(Number(this.moment.value)));
     this.ticks = make("div", { class: "hs-ticks", "aria-hidden": "true" });
@@ -39,7 +39,7 @@ class TimeBar {
   draw(bar, player) {
     this.back.disabled = !bar.played && !player.phases.length;
     this.next.disabled = bar.played === bar.steps && player.is_over;
-    this.next.title = bar.next ? word("forward by one movement, or to the next step: {step}", { step: bar.next }) : word("forward by one movement");
+    this.next.title = bar.next ? word("forward by one animation, or to the next step: {step}", { step: bar.next }) : word("forward by one animation");
     this.moment.max = bar.moments - 1;
     this.moment.value = bar.position;
     this.moment.setAttribute("aria-valuetext", word("{time} of {end} seconds", { time: bar.time, end: bar.end }));

@@ -1,6 +1,6 @@
 // The player: a step as phases between two scenes, played forwards and backwards, stopped, and gone through one by one.
 
-const paces_of = () => [["slow", word("slow movement"), 0.5], ["normal", word("normal movement"), 1], ["fast", word("fast movement"), 3]];
+const paces_of = () => [["slow", word("slow animation"), 0.5], ["normal", word("normal animation"), 1], ["fast", word("fast animation"), 3]];
 const LONGEST_MS = 900;
 const SHORTEST_MS = 420;
 

@@ -81,7 +81,7 @@ function stage(model, el, guide) {
   const log = new LogView(() => send({ do: "choose", queue: "" }));
   const top = new TopBar(model.get("choices"), ask, (anchor) =>
     menu.open(anchor, word("more"), [{ group: word("language"), entries: languages() }, ...offered("more", view.offers.more),
-      { group: word("movement"), entries: paces() }], (entry) => chosen(entry)));
+      { group: word("animation"), entries: paces() }], (entry) => chosen(entry)));
   const time = new TimeBar({
     back: in_turn(() => step(-1)),
     next: in_turn(() => step(1)),

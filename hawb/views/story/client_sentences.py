@@ -35,7 +35,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
         "refusal",
         {
             "client_node_gone": N_(
-                "The publisher of {ids} to {queues} gets no confirm: its connection ended with its node."
+                "The publisher of {ids} to {queues} gets no confirm: its connection ended when its node went down."
             ),
             "connection_closed": N_(
                 "The publisher of {ids} to {queues} gets no confirm: its connection was closed."
