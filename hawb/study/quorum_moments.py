@@ -20,7 +20,7 @@ from hawb.study.kernel.quorum_state import ENQUEUE, FIFTH, FIRST, MEMBER_FIELDS,
 from hawb.study.kernel.search_state import MOST_NODES
 from hawb.study.kernel.setup import group
 from hawb.study.moments import Numbers, bits
-from hawb.study.quorum_refusals import REFUSALS, cuts, entries, logs, messages, terms, the_group, told, with_node
+from hawb.study.quorum_refusals import REFUSALS, cuts, entries, logs, messages, numbers_of, terms, the_group, with_node
 
 
 class OfGroup(Numbers):
@@ -167,7 +167,7 @@ class OfGroup(Numbers):
         self.t.moment.agenda = len(self.now.agenda)
         for row, entry in enumerate(self.now.agenda):
             event = entry[-1]
-            self.plan(row, entry, told(event))
+            self.plan(row, entry, numbers_of(event))
             if isinstance(event, RaftArrives):
                 self.t.agenda[row, FIRST : FIFTH + 1] = words_of(event.message)
             if isinstance(event, RaftWritten):

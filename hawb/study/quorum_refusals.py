@@ -62,7 +62,7 @@ PLANNED: dict[type, Callable[[Any], tuple]] = {
 """The events that may be planned: for each its kind and its numbers."""
 
 
-def told(event: Any) -> tuple:
+def numbers_of(event: Any) -> tuple:
     """Return a planned event as its kind and its numbers; the metadata store's events have kinds of their own."""
     kind, *about = PLANNED[type(event)](event)
     return kind + quorum_state.OF_STORE * (getattr(event, "queue", None) == STORE), *about
@@ -149,13 +149,17 @@ def is_store_odd(now: State) -> bool:
     group = now.groups.get(STORE)
     if group is None:
         return False
-    everybody, there = set(range(len(now.nodes))), {node for node, value in enumerate(now.nodes) if not value.virgin}
-    moves = any(set(member.members) != everybody or len(member.log.configurations) > 1 or member.snapshot_index
-                or member.transferring_to != NO_MEMBER for member in group.members.values())  # fmt: skip
-    known = all(run.command in (NOOP, CHANGED) for run in chain.from_iterable(logs(now, group)))
-    strange = any(isinstance(message, InstallSnapshot | TryBecomeLeader) for message in messages(now, group))
-    first = the_group(now).name < STORE
-    return moves or set(group.members) != there or bool(group.waiting) or not known or strange or first
+    every_node = set(range(len(now.nodes)))
+    joined = {node for node, value in enumerate(now.nodes) if not value.virgin}
+    membership_changed = any(
+        set(member.members) != every_node or len(member.log.configurations) > 1 or member.snapshot_index
+        or member.transferring_to != NO_MEMBER for member in group.members.values()
+    )  # fmt: skip
+    only_changes = all(run.command in (NOOP, CHANGED) for run in chain.from_iterable(logs(now, group)))
+    other_messages = any(isinstance(message, InstallSnapshot | TryBecomeLeader) for message in messages(now, group))
+    if membership_changed or set(group.members) != joined or group.waiting:
+        return True
+    return not only_changes or other_messages or the_group(now).name < STORE
 
 
 def may_be_cut(now: State, settings: Settings) -> bool:
@@ -272,7 +276,9 @@ SHARED = (
 REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     **{reason: search_refusals.REFUSALS[reason] for reason in SHARED},
     "streams": lambda moment, _: any(queue.type == STREAM for queue in queues(moment.state)),
-    "what the metadata store's log has, or its members": lambda moment, _: is_store_odd(moment.state),
+    "a metadata store whose members or log have changed, or a queue named before it": (
+        lambda moment, _: is_store_odd(moment.state)
+    ),
     "a soft limit that channels could reach": lambda _, settings: (
         settings.quorum_commands_soft_limit <= quorum_search_state.MOST_ASKED
     ),

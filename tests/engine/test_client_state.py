@@ -97,7 +97,7 @@ class Name(str):
 
 
 class Subscribed(NamedTuple):
-    """What the rule reads of a queue."""
+    """A queue, as far as `held_by_cancelled` reads it."""
 
     name: str
     consumers: tuple[str, ...]

@@ -36,7 +36,7 @@ PART = 50
 PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
 KINDS = ["mirrored", "quorum", "khepri"]
-"""Whose searches are drawn: those of either kernel, and those of quorum queues of 4.3 alone."""
+"""The kinds of drawn searches: one for each kernel, and one for quorum queues of 4.3."""
 QUORUM_RELEASES = ("3.8", "3.10", "3.13", "4.0", "4.3")
 """The releases whose quorum queues are searched compiled; the first three have mirrored queues."""
 ALL = frozenset(MOVES)

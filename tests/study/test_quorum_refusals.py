@@ -38,4 +38,5 @@ def test_queue_with_two_levels_of_priority_that_has_delivered_is_refused():
 ], ids=["a queue before the store", "a member that joined again"])  # fmt: skip
 def test_unusual_metadata_store_is_refused(name, steps):
     """Groups act in the order of their names, so one of a queue 1 acts before that of the store."""
-    assert refused(story("4.3", *steps, name=name)) == "what the metadata store's log has, or its members"
+    reason = "a metadata store whose members or log have changed, or a queue named before it"
+    assert refused(story("4.3", *steps, name=name)) == reason

@@ -163,7 +163,7 @@ class Consumers(Open[str, Consumer]):
                 del self.found_by[key]
 
 
-def many(consumers: Mapping[str, Consumer]) -> Consumers | None:
+def index_of(consumers: Mapping[str, Consumer]) -> Consumers | None:
     """Return the index of a large map of consumers, of a turn or a moment; None for a small map."""
     entries = consumers.entries() if isinstance(consumers, Version) else consumers
     return entries if isinstance(entries, Consumers) else None
@@ -171,21 +171,21 @@ def many(consumers: Mapping[str, Consumer]) -> Consumers | None:
 
 def consumers_of(consumers: Mapping[str, Consumer], queue: str) -> list[Consumer]:
     """Return the consumers of a queue and the clients that hold messages of it, in the order of the map."""
-    if (index := many(consumers)) is not None:
+    if (index := index_of(consumers)) is not None:
         return index.under("queue", queue)
     return [one for one in consumers.values() if one.queue == queue]
 
 
 def consumers_over(consumers: Mapping[str, Consumer], connection: str) -> list[Consumer]:
     """Return the consumers over the connections of that name, in the order of the map."""
-    if (index := many(consumers)) is not None:
+    if (index := index_of(consumers)) is not None:
         return index.under("connection", connection)
     return [one for one in consumers.values() if one.connection == connection]
 
 
 def rated(consumers: Mapping[str, Consumer]) -> list[Consumer]:
     """Return the consumers with a rate, in the order of the map."""
-    if (index := many(consumers)) is not None:
+    if (index := index_of(consumers)) is not None:
         return index.under(*RATED)
     return [one for one in consumers.values() if one.clock is not None]
 
