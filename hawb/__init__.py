@@ -1,7 +1,7 @@
-"""hawb, the High Availability WorkBook: RabbitMQ's replicated queues, simulated so that they can be tried out.
+"""hawb, the High Availability WorkBook: a simulator of RabbitMQ's replicated queues.
 
-`hawb.Cluster` is the way in from Python, and `hawb.show(cluster)` opens it in the lab. The command
-`hawb` plays scenario files; `notebooks/` holds the lab.
+In Python, start with `hawb.Cluster`. `hawb.show(cluster)` opens a cluster in the lab. The command `hawb` plays
+scenario files. `notebooks/` has the lab and the lessons.
 """
 
 from importlib import import_module

@@ -50,10 +50,10 @@ class RefusedWarning(UserWarning):
 
 
 class Cluster(Verbs):
-    """A simulated RabbitMQ cluster whose `nodes` (names) all run.
+    """A simulated RabbitMQ cluster. All its `nodes` (names) run at first.
 
-    `settings` are those of a scenario's cluster (`version`, `queue_master_locator`, `timing`, …). This and every verb
-    raise ScenarioRefused where a scenario file would be refused.
+    `settings` are those of a scenario's cluster (`version`, `queue_master_locator`, `timing`, …). The constructor and
+    every verb raise ScenarioRefused if the same scenario file would be refused.
 
     Example: `Cluster("a", "b", "c", version="3.13")`
     """
@@ -119,14 +119,14 @@ class Cluster(Verbs):
         return self
 
     def rewind(self, to: int = 0) -> Cluster:
-        """Undo all but the first `to` steps. Raise IndexError if there are fewer.
+        """Undo all steps except the first `to`. Raise IndexError if there are fewer.
 
         Example: `cluster.rewind()` goes back to the beginning.
         """
         return self.undo(len(self.run.steps) - to)
 
     def copy(self) -> Cluster:
-        """Return a copy of the cluster; later steps change only the cluster to which they are applied.
+        """Return a copy of the cluster. Later steps on the copy do not change the original, and vice versa.
 
         Example: `cluster.copy().kill("a")`
         """
@@ -153,7 +153,7 @@ class Cluster(Verbs):
         return PlainText(script(self.run.scenario))
 
     def html(self) -> str:
-        """Return the report of the story so far as a web page that loads nothing else.
+        """Return the report of the story so far as a web page. It loads no other files.
 
         Example: `Path("story.html").write_text(cluster.html(), encoding="utf-8")`
         """
@@ -184,7 +184,7 @@ class Cluster(Verbs):
         return self._lab
 
     def show(self) -> Lab:
-        """Return the lab's page for this cluster, for the last line of a notebook's cell.
+        """Return the lab's page for this cluster. Call it in the last line of a notebook's cell.
 
         Example: `cluster.show()`
         """
@@ -216,7 +216,7 @@ class Cluster(Verbs):
 
     @property
     def ledger(self) -> ByName:
-        """Return the fate of every message, by queue. `.to_frame()` returns it as a DataFrame.
+        """Return what happened to every message, by queue. `.to_frame()` returns it as a DataFrame.
 
         Example: `cluster.ledger["orders"]["lost_confirmed"]`
         """
@@ -224,7 +224,7 @@ class Cluster(Verbs):
 
     @property
     def losses(self) -> Rows:
-        """Return the messages that are lost for good, with their causes. `.to_frame()` returns them as a DataFrame.
+        """Return the lost messages, with the causes of the losses. `.to_frame()` returns them as a DataFrame.
 
         Example: `cluster.losses.to_frame()`
         """
@@ -232,7 +232,7 @@ class Cluster(Verbs):
 
     @property
     def errors(self) -> Rows:
-        """Return the refusals of steps by RabbitMQ. `.to_frame()` returns them as a DataFrame.
+        """Return the steps that RabbitMQ refused, with its errors. `.to_frame()` returns them as a DataFrame.
 
         Example: `cluster.errors[-1]["text"]`
         """
@@ -247,7 +247,7 @@ class Cluster(Verbs):
         return Rows(self.outcome["events"])
 
     def why(self, queue: str, message: int) -> str:
-        """Return the fate of one message and its causes as a paragraph. Raise ValueError for an unknown message.
+        """Return a paragraph that says what happened to one message, and why. Raise ValueError for an unknown message.
 
         Example: `cluster.why("orders", 1)`
         """
@@ -257,11 +257,11 @@ class Cluster(Verbs):
         return Sentences(why(self.outcome, queue, message))
 
     def what_would_have_kept(self, queue: str, step: int | None = None) -> AlternativesTable:
-        """Play the story again under each single change, and return what each would have kept of a queue's messages.
+        """Play the story again with one change at a time, and return how many of a queue's messages each change keeps.
 
-        `step` is the position in `steps` of the step that did harm: 0 is the first step. By default it is the last step
-        that lost messages, or else the last one that did harm. The runs are in the answer's `alternatives`. Raise
-        ValueError, naming the steps that did harm, if this one did not.
+        `step` is the position in `steps` of the step that did harm: 0 is the first step. By default, it is the last
+        step that lost messages, or if there is none, the last step that did harm. `alternatives` of the answer has the
+        runs. Raise ValueError if the step did no harm; the error names the steps that did.
 
         Example: `cluster.what_would_have_kept("orders")`
         """
@@ -279,9 +279,9 @@ class Cluster(Verbs):
         return Table(what_would_have_kept(self.run, max(chosen, key=lambda harm: (bool(harm.lost), harm.step))))
 
     def safe_to_stop(self, *nodes: str) -> ForecastTable:
-        """Return what a controlled stop and a kill of each running node, or of `nodes`, would do to each queue now.
+        """Return the effects on each queue if a running node, or one of `nodes`, were stopped or killed now.
 
-        RabbitMQ's own checks stand beside it. The forecasts are in the answer's `forecasts`.
+        The answer also has the results of RabbitMQ's own checks, and the forecasts in `forecasts`.
 
         Example: `cluster.safe_to_stop("a")`
         """
@@ -293,8 +293,8 @@ class Cluster(Verbs):
     def raft(self, queue: str, at: float | None = None) -> str:
         """Return the Raft group of a quorum queue as text: each member's role, term, vote and log.
 
-        With `at`, in seconds, return the group at that time, with messages that are under way then. Raise ValueError
-        if the queue is no quorum queue or the time is past.
+        With `at`, in seconds, return the group at that time, with messages in transit. Raise ValueError if the queue is
+        not a quorum queue, or if the time is in the past.
 
         Example: `cluster.raft("orders")`
         """
@@ -336,7 +336,7 @@ class Cluster(Verbs):
         return mimebundle(self, include, exclude)
 
     def panel(self, caption: str = "") -> Panel:
-        """Return the cluster's picture with a caption, to be drawn beside others (`hawb.views.story.pictures`)."""
+        """Return the cluster's picture with a caption. `hawb.views.story.pictures` draws such pictures side by side."""
         from hawb.views.story.pictures import panel
 
         return panel(caption, self.outcome, self.run.moment().state, self.run.settings.names)

@@ -47,7 +47,7 @@ class Verbs:
         """
 
     def bind(self, queue: str, exchange: str, routing_key: str, *, at: float | None = None) -> 'Self':
-        """queue.bind to a direct exchange, which exists once it is named.
+        """queue.bind to a direct exchange. You need not declare the exchange.
 
         Example: `cluster.bind("orders", "logs", "app")`
         """

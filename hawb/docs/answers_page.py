@@ -12,9 +12,9 @@ from hawb.views.schemas import COMMANDS, VERSION, kept
 
 HEAD = f"""# Answers as JSON
 
-What `hawb COMMAND --json` writes, key by key. `hawb schema COMMAND` prints the same as a JSON Schema, to be held
-against an answer. All of them are of version {VERSION}: within a version keys are added, and none is taken away or
-comes to mean something else, so pass over keys that you do not know.
+This page lists the keys that `hawb COMMAND --json` writes. `hawb schema COMMAND` prints the same as a JSON Schema, with
+which you can check an answer. All answers have version {VERSION}. Within a version, hawb may add keys, but it never
+removes a key or changes its meaning. So ignore keys that you do not know.
 
 """
 WORDS = {

@@ -16,8 +16,8 @@ HEAD = """# The command
 
 {doc}
 
-Each answers first, in a sentence, and then says what to do; tables, and what is assumed, come after that. `hawb COMMAND
---help` shows the same as this page.
+Most commands first give the answer in a sentence, then say what to do. Tables and assumptions follow. `hawb COMMAND
+--help` shows the same text as this page.
 
 """
 

@@ -8,9 +8,9 @@ from hawb.views import markdown
 
 HEAD = """# Events and causes
 
-The events of a run, in their order: `events` in the output of `hawb run --json`, and of a Cluster in Python. Each has
-the time in seconds, the step, the event's name, a node and a queue if it is about one, its detail, and under `because`
-the number of the event that caused it. So you can trace every loss back to the fault that started it.
+`hawb run --json`, and a Cluster in Python, list the events of a run in `events`, in order. Each event has its time in
+seconds, its step, its name and its detail. It names a node and a queue if it concerns one. `because` is the number of
+the event that caused it. So you can trace every loss back to the fault that started it.
 
 ## Events
 
@@ -18,7 +18,7 @@ the number of the event that caused it. So you can trace every loss back to the 
 LOST = """
 ## Why messages are lost
 
-The `cause` of a loss, in `losses` and in the event `messages_lost`.
+These are the values of `cause`, in `losses` and in the event `messages_lost`.
 
 """
 

@@ -36,12 +36,12 @@ PUBLIC = {
 }  # fmt: skip
 HEAD = """# In Python
 
-`hawb.Cluster` is the way in: one method for each [verb](verbs.md) of a scenario, applied at once, each of which returns
-the cluster. In a notebook a cluster shows itself as diagram and tables.
+Start with `hawb.Cluster`. It has a method for each [verb](verbs.md) of a scenario. Each method plays its step at once
+and returns the cluster. In a notebook, a cluster is shown as a diagram and tables.
 
 """
-VERBS_HEAD = "### A method for each verb\n\nWhat each field accepts is told with [the verbs](verbs.md).\n"
-REST_HEAD = "### Back, aside, out, and what is to be seen\n"
+VERBS_HEAD = "### A method for each verb\n\n[The verbs](verbs.md) say what each field accepts.\n"
+REST_HEAD = "### Undo, copy, export and inspect\n"
 
 
 def python_page() -> str:

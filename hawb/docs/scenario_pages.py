@@ -27,28 +27,30 @@ GROUPS = {
 
 FORMAT = """# Scenario files
 
-A scenario is YAML (or JSON): a cluster, its initial queues and policies, the steps, and the expected result.
-Whatever cannot be meant is refused, with its place in the file, what was given and what is accepted. What RabbitMQ
-would refuse is no mistake of the file: the step is refused as RabbitMQ does it, and the story goes on.
+A scenario is a YAML (or JSON) file with a cluster, its initial queues and policies, the steps, and the expected result.
+If the file has a mistake, hawb refuses it, and says where the mistake is, what the file has there, and what hawb
+accepts. If RabbitMQ would refuse a step, this is not a mistake of the file: the step has no effect, as in RabbitMQ, and
+the story continues.
 
-This page is written from the structs that files are read into. The verbs of `steps` are on [a page of their
-own](verbs.md), and [every scenario](scenarios.md) of the project is an example.
+This page is generated from hawb's code. [The verbs](verbs.md) describes the `steps`. [Every scenario](scenarios.md) of
+the project is an example.
 
 """
-STEPS = "\nA step is a map of its verb, and perhaps of `at`: see [the verbs](verbs.md).\n"
+STEPS = "\nA step is a map with its verb as the key, and optionally `at`: see [the verbs](verbs.md).\n"
 EXPECT = """
-## What `expect` may say
+## What `expect` can contain
 
-`expect` at the end of a file, and the verb of that name between two steps, hold a part of an outcome, which `hawb
-check` compares. `hawb run --json` writes the whole of it, by the same keys.
+`expect` at the end of a file contains a part of the outcome. So does the verb `expect` between two steps. `hawb check`
+compares this part with the real outcome. `hawb run --json` writes the whole outcome, with the same keys.
 
 """
 VERBS_HEAD = """# The verbs
 
-What a step of a [scenario](scenario.md) can do. In Python each is a method of [Cluster](python.md). Without `at` a step
-begins once the cluster has settled after the one before; with `at` at that time in seconds, whatever is in flight.
+Each step of a [scenario](scenario.md) has one of these verbs. In Python, each verb is a method of [Cluster](python.md).
+Without `at`, a step begins when the cluster has settled after the previous step. With `at`, it begins at that time in
+seconds, even if messages are still in transit.
 
-Each example is a step of a scenario, which `hawb check` plays.
+Each example is a step of a scenario that `hawb check` plays.
 
 """
 

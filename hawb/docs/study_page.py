@@ -11,15 +11,16 @@ from hawb.study.question import Study
 
 HEAD = """# Study files
 
-A study asks how likely something is: *designs* (what an operator chooses) × *environments* (what happens, and what
-clients do) × *trials* × *horizon*. [Questions](../explanation/studies.md) lists the studies, and explains how to play
-one and where its numbers come from. This page is generated from the structs that the files are decoded into.
+A study estimates how likely something is. It combines *designs* (settings that an operator chooses) and *environments*
+(the faults and the clients), each for a number of *trials* and a *horizon* (the simulated time).
+[Studies](../explanation/studies.md) lists the studies that come with hawb, and explains how to play one and where its
+numbers come from. This page is generated from hawb's code.
 
 """
 OWN = """
 ## Your own numbers
 
-A file with numbers that replace those of any study: `hawb import --numbers` begins one.
+The numbers in this file replace those of any study. `hawb import --numbers` writes a first version of it.
 
 """
 

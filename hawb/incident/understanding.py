@@ -131,13 +131,13 @@ def understand(
     later: Sequence[Path] = (), keepers: bool = True, since: When | None = None, until: When | None = None,
     limits: Limits | None = None,
 ) -> Incident:  # fmt: skip
-    """Return the incident in logs: files, and folders of files, unpacked up to `limits`.
+    """Return the incident that logs show. `logs` are files and folders; compressed files are unpacked up to `limits`.
 
-    `exports` are definitions and listings of the same cluster (`hawb.exports.imported`); whether they were made before
-    the incident or after it is found out, unless it is given. If there are listings of both, `later` are those made
-    after it. Without `keepers`, alternatives that would have kept the messages are not searched. With `since` and
-    `until` the scenario covers that span; times without a zone are in `zone`, too. Raise OSError for a path that does
-    not exist, ImportRefused for an export that cannot be read, and SpanRefused for a span outside the logs.
+    `exports` are definitions and listings of the same cluster (`hawb.exports.imported`). Unless it is given, find out
+    whether they were made before or after the incident. If there are listings from before and after, `later` are those
+    from after. Without `keepers`, do not search for changes that prevent the loss. With `since` and `until`, the
+    scenario covers only that period. Times without a zone are in `zone`. Raise OSError for a path that does not exist,
+    ImportRefused for an export that cannot be read, and SpanRefused for a period outside the logs.
     """
     reading = read_logs(paths, zone, limits=limits)
     made_us = listed_us(exports, reading)

@@ -94,10 +94,11 @@ def predict(
 ) -> PredictionView:
     """Ask for a guess: one of `choices`, or a number if `choices` is int.
 
-    After the guess it shows the `truth`, which is the result of the run, and the explanation `shown`: texts (a tuple is
-    a line, a list its lines), tables, and results of `look` or `tell`. Without a truth, a later cell calls `truth`.
+    After the guess, show the `truth`, which is the result of the run, and the explanation `shown`. It consists of texts
+    (a tuple is a line, a list is several lines), tables, and results of `look` or `tell`. If no truth is given, a later
+    cell must call `truth`.
 
-    The cluster is drawn as it was `before`, and a click on a node can be the guess; then the story plays to the cluster
+    Draw the cluster as it was `before`; the reader can click on a node as the guess. Then play the story to the cluster
     `after`. Raise ValueError for a truth that is not one of the choices, and AnswersRefused.
     """
     return PredictionView(Prediction(question, choices, key, truth), shown, before, after)
@@ -150,7 +151,7 @@ def exercise(key: str) -> Text:
 def check(key: str, answer: object) -> Verdict | PlainText:
     """Play an answer, store it, and return the verdict. Raise ValueError for an unknown key, AnswersRefused.
 
-    On a page without code (Voilà), on which there can be no answer, return where the exercise can be answered.
+    A page without code (Voilà) has no place for an answer. There, return where the exercise can be answered.
     """
     if answer is ... and _on_a_page():
         return PlainText(_in_jupyterlab())
@@ -165,7 +166,7 @@ def game(key: str) -> Text:
 def play(key: str, moves: object) -> Text:
     """Play a game's moves, store them, and show the result.
 
-    On a page without code (Voilà), on which there can be no moves, show where the game can be played.
+    A page without code (Voilà) has no place for moves. There, show where the game can be played.
     Raise ValueError for an unknown key, AnswersRefused.
     """
     if moves is ... and _on_a_page():

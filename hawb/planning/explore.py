@@ -101,10 +101,10 @@ Name = Callable[[Moment, Run], bytes]
 def explore(
     run: Run, question: Question, expand: Expand | None = None, at_a_time: int = SLICE, name: Name | None = None
 ) -> Iterator[Progress]:
-    """Search from the end of a run and yield the progress again and again; the last progress is the answer.
+    """Search from the end of a run, and yield the progress repeatedly. The last progress is the answer.
 
-    The caller may stop iterating at any time. The run is not changed. `expand` extends `at_a_time` states at a time,
-    and names the states that it finds by `name`, by default `digest`.
+    The caller may stop iterating at any time. The run does not change. `expand` computes the next states of
+    `at_a_time` states at once, and names each new state with `name`, by default `digest`.
     """
     expand = expand or followers
     begun = next(iter(instants(run)))

@@ -91,8 +91,8 @@ class Inventory(Struct, kw_only=True):
 def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inventory:
     """Return the cluster described by a definitions export, by listings, or by both.
 
-    Each file is FILE or VHOST=FILE. `release` is the release that runs, whatever the files say. Raise ImportRefused if
-    a file cannot be read as one of these, or if there are two exports.
+    Each file is FILE or VHOST=FILE. `release` overrides the RabbitMQ release in the files. Raise ImportRefused if a
+    file is neither an export nor a listing, or if there are two exports.
     """
     split = [split_source(source) for source in sources]
     exports = [(file, vhost) for file, vhost in split if holds_export(file)]

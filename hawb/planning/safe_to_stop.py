@@ -111,9 +111,9 @@ class Outlook(Struct, frozen=True):
 
 
 def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]:
-    """Return the forecast for each running node, or those of them in `nodes`, once the run has settled.
+    """Return the forecast for each running node, or only for those in `nodes`, after the run has settled.
 
-    The run is not changed.
+    Do not change the run.
     """
     names, state = run.settings.names, run.moment().state
     running = [names[index] for index in state.running()]

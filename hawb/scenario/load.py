@@ -40,8 +40,8 @@ KnownDifferences = Annotated[
 def load(source: Path | str | bytes, file: str | None = None, *, limited: bool = False) -> Scenario:
     """Return the scenario of a file (a `Path`) or of a text (`str`, `bytes`); `file` is its name in messages.
 
-    `limited` is True for the files of commands (`hawb.scenario.size`). Raise ScenarioRefused, and nothing else, for
-    whatever the contract refuses before anything runs.
+    `limited` is True for files that commands read: then limits of size apply (`hawb.scenario.size`). Raise
+    ScenarioRefused, and no other error, if the scenario is not valid.
     """
 
     def read(given: Any) -> Scenario:

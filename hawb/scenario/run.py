@@ -33,7 +33,7 @@ from hawb.scenario.verbs import Expect, Wait
 
 
 class Run:
-    """A scenario and the moments that its steps have led to.
+    """A scenario with the state of the cluster after each step (its moments).
 
     Raise ScenarioRefused if a step needs something that has no rules, or the scenario has a policy that RabbitMQ
     refuses.
@@ -65,7 +65,7 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """Return what has been played so far, as a scenario."""
+        """Return the steps so far as a scenario."""
         return replace(self._beginning, steps=tuple(self._steps))
 
     @property
@@ -74,7 +74,7 @@ class Run:
         return tuple(self._steps)
 
     def apply(self, step: Step) -> None:
-        """Play one more step. Raise ScenarioRefused, and change nothing, if it has no rules."""
+        """Play one more step. Raise ScenarioRefused, and change nothing, if hawb has no rules for it."""
         index = len(self._steps)
         if isinstance(step.verb, Expect):
             # An expect step changes nothing, and does not let the cluster settle.
@@ -98,52 +98,52 @@ class Run:
         self.apply(read_step(given, self.settings.names, len(self._steps)))
 
     def undo(self) -> Step:
-        """Take the last step back and return it. Raise IndexError if there is none."""
+        """Undo the last step and return it. Raise IndexError if there is none."""
         step = self._steps.pop()
         self._stages.pop()
         return step
 
     def copy(self) -> Run:
-        """Return a run that goes on from here by itself."""
+        """Return a copy of the run. Later steps on the copy do not change this run."""
         other = object.__new__(Run)
         own = {"_steps": list(self._steps), "_stages": list(self._stages), "_most_events": None}
         other.__dict__ = self.__dict__ | own
         return other
 
     def rewound(self, steps: int) -> Run:
-        """Return a run of the first `steps` steps, which goes on from there by itself."""
+        """Return a copy of the run after its first `steps` steps."""
         other = self.copy()
         del other._steps[steps:], other._stages[steps + 1 :]
         return other
 
     def shared_entries(self, other: Run) -> int:
-        """Return how many first entries both traces share because one run was copied from the other."""
+        """Return how many entries at the beginning of both traces are the same, as one run is a copy of the other."""
         mine, others = self._stages, other._stages
         shortest = range(min(len(mine), len(others)))
         shared = bisect_left(shortest, True, key=lambda number: mine[number] is not others[number])
         return mine[shared - 1].reached.entries_so_far if shared else 0
 
     def steps_at(self, time_s: float) -> int:
-        """Return how many steps were over or under way at a time; a wait counts once it is over."""
+        """Return how many steps had begun at a time. A wait counts only when it has ended."""
         return bisect_right(self._stages[1:], microseconds(time_s), key=lambda stage: stage.reached.state.time_us)
 
     @property
     def reached_s(self) -> float:
-        """Return when the last step was played, or a wait was over, in seconds."""
+        """Return the time, in seconds, when the last step was played or its wait ended."""
         return self._stages[-1].reached.state.time_us / MICROSECONDS
 
     def moment(self, steps: int | None = None) -> Moment:
-        """Return the settled moment after `steps` steps; after the last one by default."""
+        """Return the settled moment after `steps` steps, by default after the last step."""
         return self._stages[-1 if steps is None else steps].settled
 
     def moment_of(self, step: int) -> Moment:
-        """Return the moment that a step finds: settled if the step has no time, otherwise as it is at its time."""
+        """Return the moment at which a step begins: at the step's time, or settled if the step has none."""
         return self._turn_at(self._steps[step].at, step).finish()
 
     def moment_at(self, time_s: float) -> Moment:
-        """Return the moment that a step would find at a time from now on, with whatever is in flight then.
+        """Return the moment at a future time, with the messages that are then in transit.
 
-        Raise ValueError for a time that is past.
+        Raise ValueError for a time in the past.
         """
         if time_s < self.reached_s:
             raise ValueError(f"{time_s:g} s is past: the last step was played at {self.reached_s:g} s")

@@ -81,7 +81,7 @@ class Purge(OnQueue, frozen=True):
 
 
 class Bind(Verb, frozen=True):
-    """queue.bind to a direct exchange, which exists once it is named."""
+    """queue.bind to a direct exchange. You need not declare the exchange."""
 
     queue: Queue
     exchange: str

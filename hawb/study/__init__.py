@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def register(spark: SparkSession) -> SparkSession:
     """Register hawb's data sources in a Spark session and return the session.
 
-    They are those of `hawb.study.sources` and `hawb.study.fleet_sources`.
+    The data sources are in `hawb.study.sources` and `hawb.study.fleet_sources`.
     """
     from hawb.study import fleet_sources, sources
 

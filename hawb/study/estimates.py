@@ -163,8 +163,8 @@ def compared(
 ) -> list[dict[str, Any]]:
     """Return the estimates and the differences, in one pass over the trials.
 
-    There is a row of plain values for each design, environment and measure. With `in_batches` it also has mean, share
-    and difference of each batch (`IN_BATCHES`).
+    Each design, environment and measure has one row of plain values. With `in_batches`, the row also has the mean,
+    share and difference of each batch (`IN_BATCHES`).
     """
     return [row.asDict() for row in _compared(trials, baseline, of, IN_BATCHES if in_batches else ()).collect()]
 

@@ -95,7 +95,7 @@ def as_text(
 def kept(name: str, folder: Path | None = None) -> Kept:
     """Return the results `NAME.json` of `folder` (by default `data/studies/results` of the checkout).
 
-    Raise FileNotFoundError without such a file, and msgspec.ValidationError for a file that holds no results.
+    Raise FileNotFoundError if there is no such file, and msgspec.ValidationError if it does not contain results.
     """
     return msgspec.json.decode(((folder or results_folder()) / f"{name}.json").read_bytes(), type=Kept)
 

@@ -86,13 +86,13 @@ def run(
     source: type[Trials] = Trials,
     rows_per_file: int | None = None,
 ) -> DataFrame:
-    """Play the trials of a study that a folder lacks, and return all of them, a row each (`hawb.study.tables`).
+    """Play the trials of a study that are not in a folder yet, and return all, one row each (`hawb.study.tables`).
 
-    `tell` is called with the progress a few times a second, `label` names the study in the tables. With `rows_per_file`
-    a task plays that many trials and writes a file, instead of a few seconds of work. A KeyboardInterrupt, or an error
-    that `tell` raises, ends the run early, with every written batch kept.
+    `tell` is called with the progress a few times a second, and `label` names the study in the tables. By default, a
+    task plays trials for a few seconds; with `rows_per_file`, it plays that many trials and writes one file. A
+    KeyboardInterrupt, or an error that `tell` raises, ends the run early. Batches that are already written stay.
 
-    Raise hawb.study.tables.TableRefused for a folder with tables of something else, ValueError for one that is no path
+    Raise hawb.study.tables.TableRefused if the folder has other tables, ValueError if it is not a path
     (`hawb.study.folders`), and hawb.study.failures.StudyFailed.
     """
     folder, cells = local_folder(folder).absolute(), cells_of(study, label)

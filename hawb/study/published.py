@@ -40,7 +40,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
 def table(name: str, folder: Path | None = None) -> Table:
     """Return the table `NAME.yaml` of `folder` (by default `data/published` of the checkout).
 
-    Raise FileNotFoundError without such a file, and msgspec.ValidationError for a file that is no table.
+    Raise FileNotFoundError if there is no such file, and msgspec.ValidationError if it is not a table.
     """
     return yaml.decode(((folder or published_folder()) / f"{name}.yaml").read_bytes(), type=Table)
 

@@ -172,10 +172,10 @@ def what_if(
     inventory: Inventory, matrix: Mapping[str, Feature], failures: int = 1, trials: int = TRIALS, seed: int = 0,
     watch: Callable[[int], None] = lambda _: None, own: Numbers | None = None, before: Beforehand = NOTHING_BEFORE,
 ) -> WhatIf:  # fmt: skip
-    """Return the answer for a cluster. Raise ScenarioRefused if `own` makes no study.
+    """Return the answer for a cluster. Raise ScenarioRefused if `own` does not give a valid study.
 
-    `matrix` has the obstacles to quorum queues, `watch` is called with the number of cells done, and `own` numbers are
-    laid over the study that is played.
+    `matrix` says which settings quorum queues do not support. `watch` is called with the number of finished cells.
+    `own` numbers override those of the study.
     """
     queues = _asked_about(inventory)
     messages = sum(queue.facts.messages or 0 for queue in queues)

@@ -75,16 +75,16 @@ class SparkRefused(RuntimeError):  # noqa: N818 - it reads as what happened
 def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, **config: str) -> SparkSession:
     """Return the running Spark session, or a new one, with hawb's data sources (`hawb.study.register`).
 
-    `master` is `local[*]`, `spark://HOST:PORT` or any other of Spark's, or the address of a Connect server,
-    `sc://HOST:PORT`; for a server `config` has only settings that a session may set.
+    `master` is `local[*]`, `spark://HOST:PORT` or any other master URL of Spark, or the address of a Spark Connect
+    server, `sc://HOST:PORT`. For such a server, `config` can have only settings that a session may set.
 
     `config` overrides hawb's own settings: `session(**{"spark.sql.shuffle.partitions": "8"})`. A running session keeps
     the settings that can only be set at its start: stop it first to change `master` or memory. With `ui` Spark shows
     its work on a page, where jobs cannot be killed (`spark.sparkContext.uiWebUrl`).
 
-    The environment of this process is changed for the Spark it starts: JAVA_HOME, PYSPARK_PYTHON and
-    PYSPARK_DRIVER_PYTHON, the last two because the workers would otherwise use the first Python on the PATH; with a
-    local master SPARK_LOCAL_IP too. If executors have their Python elsewhere, set `spark.pyspark.python`.
+    To start Spark, set these environment variables of this process: JAVA_HOME, PYSPARK_PYTHON, PYSPARK_DRIVER_PYTHON,
+    and with a local master SPARK_LOCAL_IP. Without the Python variables, workers would use the first Python on the
+    PATH. If executors have another Python, set `spark.pyspark.python`.
 
     Raise hawb.study.java.JavaNotFoundError, and SparkRefused if Java does not start, hawb's extra `connect` is not
     installed or no Connect server answers.

@@ -79,9 +79,8 @@ def duration(
 ) -> Prediction:
     """Return the seconds for which the queue is blocked.
 
-    Warn when a batch takes longer on the link than net_ticktime: then the nodes at its ends consider each other down,
-    and the synchronisation causes a partition. Raise NotMeasuredError for a queue that is too deep, or without
-    messages.
+    Warn if the link needs longer than net_ticktime for a batch. Then its two nodes consider each other down, and the
+    synchronisation causes a partition. Raise NotMeasuredError if the queue has too many messages, or none.
     """
     published = table("synchronisation").rows
     deepest = max(row["messages"] for row in published) * BEYOND

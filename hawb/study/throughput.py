@@ -177,8 +177,8 @@ class Model(Struct, frozen=True):
 def one_queue(queue_type: str, measured: Sequence[Row] = ()) -> Model:
     """Return the model of one queue of a type (`classic` of version 1, alone or mirrored, or `quorum`) on idle nodes.
 
-    `measured` are rows of your own with setup, size_bytes, replicas, in_flight and rate_per_s: one is enough to make a
-    setup of its own, whose other figures then follow from what the published setups have in common.
+    `measured` are your own measurements: rows with setup, size_bytes, replicas, in_flight and rate_per_s. One row is
+    enough for a new setup. Its other figures then follow from the published setups.
     """
     by_disk = [row for row in table("one-queue-by-disk").rows if row["lazy_rate_per_s"] == 0]
     rows = [*table("one-queue-by-in-flight").rows, *table("one-queue-by-size").rows, *by_disk]
@@ -188,8 +188,8 @@ def one_queue(queue_type: str, measured: Sequence[Row] = ()) -> Model:
 def cluster(queue_type: str, measured: Sequence[Row] = ()) -> Model:
     """Return the model of a hundred queues of a type on a cluster.
 
-    They are `classic` with one mirror or `quorum` with three members. `measured` are rows of your own with disk, nodes,
-    vcpus and rate_per_s.
+    The queues are `classic` with one mirror, or `quorum` with three members. `measured` are your own measurements: rows
+    with disk, nodes, vcpus and rate_per_s.
     """
     rows = _of_type(queue_type, table("cluster-sizes").rows)
     return Model.of(CLUSTER, [*rows, *_checked(CLUSTER, measured)])
