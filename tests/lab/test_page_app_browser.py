@@ -57,7 +57,7 @@ def test_app_shows_the_lab_without_code(tmp_path, in_browser):
         assert not re.findall(r"""(?:src|href|import|url)\W{1,3}https?:[^\s"']+""", source)
         page.locator(".hawb-lab").wait_for()
         words = page.locator("body").inner_text()
-        assert "A RabbitMQ cluster to take apart" in words
+        assert "This is a simulated RabbitMQ cluster" in words
         assert not [code for code in ("show()", "import ", "Shift+Enter", "In Python") if code in words]
         lab = page.locator(".hawb-lab").bounding_box()
         assert lab["y"] + lab["height"] <= page.viewport_size["height"]

@@ -130,7 +130,7 @@ def test_a_reader_of_lesson_13_clicks_a_node_and_flips_a_switch(tmp_path, kept, 
         assert asked.locator(".hs-lit").get_attribute("data-place").endswith(" b")
         explained = question(page, "Neither key, a is killed")
         explained.get_by_role("button", name="down with 10 messages").press("Enter")
-        page.locator("details[open]", has_text="a stop waits and a kill loses").wait_for()
+        page.locator("details[open]", has_text="waits after a stop, and loses messages after a kill").wait_for()
         switches = page.locator(".hw")
         switches.get_by_text("7,200,000 messages lost").first.wait_for()
         flipped = switches.get_by_role("group", name="ha-sync-mode").get_by_role("button", name="automatic")
