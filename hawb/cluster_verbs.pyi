@@ -59,37 +59,37 @@ class Verbs:
         """
 
     def consume(self, consumer: str, queue: str, node: str | None = None, prefetch: int = 0, global_prefetch: bool = False, ack: "Literal['manual', 'auto']" = 'manual', exclusive: bool = False, priority: int = 0, cancel_on_ha_failover: bool = False, cancel_notify: bool = True, rate: float | None = None, connection: str = 'default', *, at: float | None = None) -> 'Self':
-        """basic.consume; with a `rate` it acknowledges that many messages per second, without one it waits for `ack`.
+        """basic.consume. With a `rate`, the consumer acknowledges that many messages per second. Else use `ack`.
 
         Example: `cluster.consume("worker", "orders")`
         """
 
     def ack(self, consumer: str, count: "int | Literal['all']" = 'all', *, at: float | None = None) -> 'Self':
-        """basic.ack of what a consumer or holder has, oldest delivery first.
+        """basic.ack of the unacknowledged messages of a consumer or of a `get`, oldest delivery first.
 
         Example: `cluster.ack("worker")`
         """
 
     def nack(self, consumer: str, count: "int | Literal['all']" = 'all', requeue: bool = True, *, at: float | None = None) -> 'Self':
-        """basic.nack of what a consumer or holder has, oldest delivery first.
+        """basic.nack of the unacknowledged messages of a consumer or of a `get`, oldest delivery first.
 
         Example: `cluster.nack("worker")`
         """
 
     def get(self, queue: str, count: int, ack: bool = True, consumer: str | None = None, *, at: float | None = None) -> 'Self':
-        """basic.get; with `ack=False` the holder named by `consumer` keeps the messages for a later ack or nack.
+        """basic.get. With `ack=False`, a later `ack` or `nack` refers to these messages by the name `consumer`.
 
         Example: `cluster.get("orders", 10)`
         """
 
     def cancel(self, consumer: str, *, at: float | None = None) -> 'Self':
-        """basic.cancel; the consumer keeps its name and what it holds.
+        """basic.cancel. The consumer keeps its name and its unacknowledged messages.
 
         Example: `cluster.cancel("worker")`
         """
 
     def close(self, name: str, *, at: float | None = None) -> 'Self':
-        """The connection, publisher or consumer of that name closes, and what it holds is requeued.
+        """The connection, publisher or consumer with this name closes. Its unacknowledged messages are requeued.
 
         Example: `cluster.close("app")`
         """
@@ -143,7 +143,7 @@ class Verbs:
         """
 
     def crash(self, queue: str, node: str | None = None, *, at: float | None = None) -> 'Self':
-        """The queue's process dies on `node` (None: on its master's), not the node.
+        """The queue's process crashes on `node` (None: on the master's node). The node continues to run.
 
         Example: `cluster.crash("orders")`
         """
@@ -203,7 +203,7 @@ class Verbs:
         """
 
     def force_shrink(self, node: str, *, at: float | None = None) -> 'Self':
-        """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues keep the member there alone.
+        """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues keep only this node's member.
 
         Example: `cluster.force_shrink("a")`
         """

@@ -134,10 +134,10 @@ def understand(
     """Return the incident that logs show. `logs` are files and folders; compressed files are unpacked up to `limits`.
 
     `exports` are definitions and listings of the same cluster (`hawb.exports.imported`). Unless it is given, find out
-    whether they were made before or after the incident. If there are listings from before and after, `later` are those
-    from after. Without `keepers`, do not search for changes that prevent the loss. With `since` and `until`, the
-    scenario covers only that period. Times without a zone are in `zone`. Raise OSError for a path that does not exist,
-    ImportRefused for an export that cannot be read, and SpanRefused for a period outside the logs.
+    whether they were made before or after the incident. If there are listings from before and after the incident, put
+    those from after into `later`. Without `keepers`, do not search for changes that prevent the loss. With `since` and
+    `until`, the scenario covers only that period. Times without a zone are in `zone`. Raise OSError for a path that
+    does not exist, ImportRefused for an export that cannot be read, and SpanRefused for a period outside the logs.
     """
     reading = read_logs(paths, zone, limits=limits)
     made_us = listed_us(exports, reading)

@@ -113,7 +113,7 @@ class Outlook(Struct, frozen=True):
 def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]:
     """Return the forecast for each running node, or only for those in `nodes`, after the run has settled.
 
-    Do not change the run.
+    The run stays as it is.
     """
     names, state = run.settings.names, run.moment().state
     running = [names[index] for index in state.running()]

@@ -125,7 +125,7 @@ class Publisher(Verb, frozen=True):
 
 
 class Consume(Verb, frozen=True):
-    """basic.consume; with a `rate` it acknowledges that many messages per second, without one it waits for `ack`."""
+    """basic.consume. With a `rate`, the consumer acknowledges that many messages per second. Else use `ack`."""
 
     consumer: Name
     queue: Queue
@@ -142,14 +142,14 @@ class Consume(Verb, frozen=True):
 
 
 class Ack(Verb, frozen=True):
-    """basic.ack of what a consumer or holder has, oldest delivery first."""
+    """basic.ack of the unacknowledged messages of a consumer or of a `get`, oldest delivery first."""
 
     consumer: Name
     count: Count | Literal["all"] = "all"
 
 
 class Nack(Verb, frozen=True):
-    """basic.nack of what a consumer or holder has, oldest delivery first."""
+    """basic.nack of the unacknowledged messages of a consumer or of a `get`, oldest delivery first."""
 
     consumer: Name
     count: Count | Literal["all"] = "all"
@@ -157,7 +157,7 @@ class Nack(Verb, frozen=True):
 
 
 class Get(Verb, frozen=True):
-    """basic.get; with `ack=False` the holder named by `consumer` keeps the messages for a later ack or nack."""
+    """basic.get. With `ack=False`, a later `ack` or `nack` refers to these messages by the name `consumer`."""
 
     queue: Queue
     count: Count
@@ -166,13 +166,13 @@ class Get(Verb, frozen=True):
 
 
 class Cancel(Bare, frozen=True):
-    """basic.cancel; the consumer keeps its name and what it holds."""
+    """basic.cancel. The consumer keeps its name and its unacknowledged messages."""
 
     consumer: Name
 
 
 class Close(Bare, frozen=True):
-    """The connection, publisher or consumer of that name closes, and what it holds is requeued."""
+    """The connection, publisher or consumer with this name closes. Its unacknowledged messages are requeued."""
 
     name: Name
 
@@ -213,7 +213,7 @@ class Revive(OnNode, frozen=True):
 
 
 class Crash(Verb, frozen=True):
-    """The queue's process dies on `node` (None: on its master's), not the node."""
+    """The queue's process crashes on `node` (None: on the master's node). The node continues to run."""
 
     queue: Queue
     node: Node | None = None
@@ -326,7 +326,7 @@ class Shrink(OnNode, frozen=True):
 
 
 class ForceShrink(OnNode, frozen=True):
-    """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues keep the member there alone."""
+    """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues keep only this node's member."""
 
 
 class TransferLeadership(OnMember, frozen=True):
