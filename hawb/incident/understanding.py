@@ -131,10 +131,10 @@ def understand(
     later: Sequence[Path] = (), keepers: bool = True, since: When | None = None, until: When | None = None,
     limits: Limits | None = None,
 ) -> Incident:  # fmt: skip
-    """Return the incident that logs show. `logs` are files and folders; compressed files are unpacked up to `limits`.
+    """Return the incident that the logs in `paths` (files and folders) show. Unpack compressed files up to `limits`.
 
-    `exports` are definitions and listings of the same cluster (`hawb.exports.imported`). Unless it is given, find out
-    whether they were made before or after the incident. If there are listings from before and after the incident, put
+    `exports` are definitions and listings of the same cluster (`hawb.exports.imported`). `listed_after` is
+    True if they were made after the incident, and None if hawb must find this out. If there are listings from before and after the incident, put
     those from after into `later`. Without `keepers`, do not search for changes that prevent the loss. With `since` and
     `until`, the scenario covers only that period. Times without a zone are in `zone`. Raise OSError for a path that
     does not exist, ImportRefused for an export that cannot be read, and SpanRefused for a period outside the logs.
