@@ -133,11 +133,12 @@ def understand(
 ) -> Incident:  # fmt: skip
     """Return the incident that the logs in `paths` (files and folders) show. Unpack compressed files up to `limits`.
 
-    `exports` are definitions and listings of the same cluster (`hawb.exports.imported`). `listed_after` is
-    True if they were made after the incident, and None if hawb must find this out. If there are listings from before and after the incident, put
-    those from after into `later`. Without `keepers`, do not search for changes that prevent the loss. With `since` and
-    `until`, the scenario covers only that period. Times without a zone are in `zone`. Raise OSError for a path that
-    does not exist, ImportRefused for an export that cannot be read, and SpanRefused for a period outside the logs.
+    `exports` are definitions and listings of the same cluster (`hawb.exports.imported`). `listed_after` is True if they
+    were made after the incident, and None if hawb must find this out. If there are listings from before and after the
+    incident, put those from after into `later`. Without `keepers`, do not search for changes that prevent the loss.
+    With `since` and `until`, the scenario covers only that period. Times without a zone are in `zone`. Raise OSError
+    for a path that does not exist, ImportRefused for an export that cannot be read, and SpanRefused for a period
+    outside the logs.
     """
     reading = read_logs(paths, zone, limits=limits)
     made_us = listed_us(exports, reading)
