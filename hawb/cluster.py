@@ -232,7 +232,7 @@ class Cluster(Verbs):
 
     @property
     def errors(self) -> Rows:
-        """Return the steps that RabbitMQ refused, with its errors. `.to_frame()` returns them as a DataFrame.
+        """Return the steps that RabbitMQ refused, with the error texts. `.to_frame()` returns them as a DataFrame.
 
         Example: `cluster.errors[-1]["text"]`
         """
