@@ -11,9 +11,10 @@ from hawb.scenario.saving import write
 
 HEAD = """# What hawb reads from logs
 
-hawb reads RabbitMQ's logs into events (`hawb.incident`): logs of 3.8.9 to 4.3.6, and messages of 3.6 and 3.7 that are
-the same; text or JSON, rotated or compressed; from containers, journald and log services, or quoted in a message.
-`hawb incident logs/ --events` lists the events of one cluster in the order of time. For many clusters, use Spark:
+hawb makes events from RabbitMQ's logs (`hawb.incident`). It reads logs of 3.8.9 to 4.3.6, and messages of 3.6 and 3.7
+that are the same in these releases. Logs can be text or JSON, rotated or compressed. They can come from containers,
+journald and log services, or be quoted in a message. `hawb incident logs/ --events` lists the events of one cluster in
+the order of time. For many clusters, use Spark:
 
 ```python
 from hawb import incident
@@ -22,15 +23,17 @@ incident.register(spark)
 spark.read.format("rabbitmq-logs").load("logs/").where("kind = 'node_down'").groupBy("peer").count().show()
 ```
 
-Messages that hawb does not know are counted by their template. Clients' connections and users are left out unless you
+hawb counts messages that it does not know by their template. It leaves out clients' connections and users, unless you
 ask for them. `python -m hawb.incident.dictionary` writes this page.
 """
-KIND = "## Kinds\n\nNames in code font are columns.\n\n| kind | what it means |\n|---|---|"
+KIND = "## Kinds\n\nNames such as `peer` are columns.\n\n| kind | what it means |\n|---|---|"
 SPAN = (
-    "## Durations\n\n`hawb rates` turns them into rates; on Spark, `hawb.incident.fleets.spans_on` returns the table."
+    "## Durations\n\n`hawb rates` makes rates from these durations. `hawb.incident.fleets.spans_on` returns them on "
+    "Spark."
 )
 RULE = (
-    "## Messages\n\nThe meaning of each message. To add a release, add its messages to `hawb/incident/rules.py`."
+    "## Messages\n\nThe table has the meaning of each message. For a new release, add messages to "
+    "`hawb/incident/rules.py`."
     "\n\n"
     "| kind | releases | its source | how it begins |\n|---|---|---|---|"
 )

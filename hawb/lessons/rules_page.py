@@ -12,9 +12,9 @@ from hawb.views import markdown
 
 INTRODUCTION = """# Where each rule is
 
-What RabbitMQ does with replicated queues, the function that decides it here, the scenarios that show it, and on which
-releases they were recorded. `hawb rule WORDS` finds a rule and shows it with its code. Written by
-`python -m hawb.lessons.rules_page` from the table in `hawb/lessons/behaviours.py`.
+This page lists RabbitMQ's rules for replicated queues. For each rule, it names the function of hawb that implements it,
+scenarios that show it, and the releases on which these scenarios were recorded. `hawb rule WORDS` finds a rule and
+shows its code. `python -m hawb.lessons.rules_page` writes this page from the table in `hawb/lessons/behaviours.py`.
 """
 HEADERS = ("what RabbitMQ does", "decided by", "shown by", "recorded")
 FEW = 3

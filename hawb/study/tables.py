@@ -258,5 +258,8 @@ OF_STUDIES: Sequence[Table] = (TRIALS, CELLS, FAULTS, LOSSES)
 
 def dictionary(tables: Sequence[Table]) -> str:
     """Return the data dictionary: all tables with their columns, as a page of Markdown."""
-    head = "# Tables\n\nWritten by Spark as Parquet, each in a folder of its name; generated from `hawb.study.tables`."
+    head = (
+        "# Tables\n\nSpark writes each table as Parquet files, into a folder with the table's name. This page is "
+        "generated from\n`hawb.study.tables`."
+    )
     return "\n\n".join([head, *map(str, tables)]) + "\n"

@@ -41,8 +41,8 @@ LOOKED_UP = {
 licences have them."""
 HEADER = """# Licences
 
-What `make setup` installs, and under which licence; generated from `requirements.lock` and the packages' metadata. hawb
-itself is under Apache-2.0. None of these packages is part of hawb's own files.
+This page lists the packages that `make setup` installs, with their licences. They come from `requirements.lock` and the
+metadata of the packages. hawb itself is under Apache-2.0. None of these packages is part of hawb's own files.
 
 | package | versions | licence |
 |---|---|---|
