@@ -20,6 +20,7 @@ from hawb.broker.observe import glance, observe
 from hawb.broker.roots import SUITES
 from hawb.broker.standing import build
 from hawb.broker.witness import Witness
+from hawb.rules.nearest_profile import profile_for
 from hawb.scenario.document import Scenario
 from hawb.scenario.verbs import Expect
 
@@ -56,8 +57,9 @@ def bench() -> Iterator[Bench]:
 
 
 def broker_for(scenario: Scenario) -> str:
-    """Return the version of the broker for a scenario: the scenario's own, if there is such a broker."""
-    return scenario.cluster.version if scenario.cluster.version in SUITES else VERSION
+    """Return the version of the broker for a scenario: its own or the nearest, if there is such a broker."""
+    version = profile_for(scenario.cluster.version).version
+    return version if version in SUITES else VERSION
 
 
 def play(

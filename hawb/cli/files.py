@@ -178,12 +178,22 @@ def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
     if any(map(is_scenario, files)):
         if len(files) > 1:
             raise SystemExit(refuse(f"{files[1]}: give one scenario, or one export with its listings"))
-        return read(Path(files[0])), (), Live()
+        scenario = read(Path(files[0]))
+        return scenario, version_notes(scenario), Live()
     try:
         imported = imported_of(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
     return refused_in(files[0], read_scenario, imported.scenario), imported.notes, imported.live
+
+
+def version_notes(scenario: Scenario) -> tuple[str, ...]:
+    """Return a note if a scenario's version has no profile of its own."""
+    from hawb.exports.imported import nearest_note
+    from hawb.rules.profiles import PROFILES
+
+    version = scenario.cluster.version
+    return () if version in PROFILES else (nearest_note(version),)
 
 
 def print_notes(notes: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ from hawb.cli.files import (
     print_notes,
     refuse,
     refused_in,
+    version_notes,
     write_scenario,
 )
 from hawb.cli.formats import CI_FORMS, TEXT, of_formats
@@ -160,6 +161,7 @@ def explore(
 
     asked = Question(goal, Spent(faults, operations), frozenset(MOVES) - set(without))
     played = play(file)[1]
+    print_notes(version_notes(played.scenario))
     with contextlib.ExitStack() as stack:
         if master is None:
             progress = local_search.search(played, asked, announce_compiling)

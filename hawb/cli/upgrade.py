@@ -80,7 +80,7 @@ def upgrade(
     """
     from hawb.planning.beforehand import beforehand
     from hawb.planning.upgrade import task_of
-    from hawb.rules.profiles import PROFILES
+    from hawb.rules.nearest_profile import profile_for
     from hawb.scenario.run import Run
     from hawb.views.planning.planned_upgrade import unplanned
     from hawb.views.terminal import for_terminal
@@ -96,7 +96,7 @@ def upgrade(
     own = None if numbers is None else _own_times(numbers, away_s)
     away = away_s if own is None else own.times.away_s
     before = refused_in(files[0], beforehand, scenario, files, live)
-    profile = PROFILES[scenario.cluster.version]
+    profile = profile_for(scenario.cluster.version)
     answered = unplanned(profile, before, files[0], notes, "upgrade" if to is None else f"upgrade --to {to}")
     if answered is not None:
         if page is not None:

@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from hawb.conformance.races import Outcome, whole, without
-from hawb.rules.profiles import PROFILES
+from hawb.rules.nearest_profile import profile_for
 from hawb.scenario.document import Scenario
 from hawb.scenario.verbs import Declare
 
@@ -62,7 +62,7 @@ def reconsuming(scenario: Scenario, model: Outcome) -> dict[str, int]:
     """Return the consumers of deleted quorum queues, in releases with mirroring, each with the step of the deletion."""
     quorum = {whole(step.verb.queue) for step in scenario.steps
               if isinstance(step.verb, Declare) and step.verb.arguments.get("x-queue-type") == "quorum"}  # fmt: skip
-    if not PROFILES[scenario.cluster.version].mirroring:
+    if not profile_for(scenario.cluster.version).mirroring:
         return {}
     return {
         event["detail"]["consumer"]: event["step"] for event in model["events"]

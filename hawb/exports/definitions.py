@@ -32,7 +32,6 @@ from hawb.exports.untrusted import (
     read_text,
     worded,
 )
-from hawb.rules.profiles import PROFILES
 from hawb.rules.queue_types import CLASSIC, DEFAULT_TYPE_SINCE, TYPE, TYPES, release_numbers, takes_default_type
 from hawb.scenario.fields import Name, Priority
 
@@ -254,21 +253,6 @@ def queue_type(kind: str | None, arguments: Mapping[str, Value]) -> str:
     """
     kind = str(kind or arguments.get(TYPE) or CLASSIC)
     return _TYPES.get(kind, kind)
-
-
-def profile(release: str) -> str | None:
-    """Return the rules profile nearest to a release, the older of two equally near; None if the text is no release."""
-    major, _, rest = release.partition(".")
-    minor = rest.partition(".")[0]
-    if not all(part.isascii() and part.isdigit() and len(part) <= 4 for part in (major, minor)):
-        return None
-    wanted = _position(f"{int(major)}.{int(minor)}")
-    return min(PROFILES, key=lambda name: (abs(_position(name) - wanted), _position(name)))
-
-
-def _position(version: str) -> int:
-    major, minor = version.split(".")
-    return int(major) * 1000 + int(minor)
 
 
 def _keyed(file: Path, section: str, entries: Iterable[tuple[str, str, Any]]) -> dict[Key, Any]:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hawb.engine.core.naming import join_queue
-from hawb.exports.definitions import Definitions, holds_export, profile, read_definitions
+from hawb.exports.definitions import Definitions, holds_export, read_definitions
 from hawb.exports.listings import Listings
 from hawb.exports.queue_entries import QueueEntries
 from hawb.exports.untrusted import ImportRefused, named, quoted, released
+from hawb.rules.nearest_profile import nearest, profile_for
 from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import read_scenario
@@ -133,17 +134,20 @@ def _version(defined: Definitions, listed: Listings, notes: list[str]) -> str:
     release = listed.release or defined.release
     if listed.release and defined.release and listed.release != defined.release:
         notes.append(f"release {released(listed.release)} in a listing, {released(defined.release)} in the definitions")
-    version = profile(release) if release else None
+    version = nearest(release) if release else None
     if version is None:
         given = f"release {released(release)}" if release else "no release"
         notes.append(f"{given} in the files: profile 3.8, the default")
         return "3.8"
-    exact = PROFILES[version].release
-    if release != exact:
-        notes.append(
-            f"release {released(release)}: profile {version} is the nearest, with the rules of {exact}"
-        )
+    if release != PROFILES[version].release:
+        notes.append(nearest_note(str(release)))
     return version
+
+
+def nearest_note(release: str) -> str:
+    """Return a note on the profile that is used for a release which has none of its own."""
+    profile = profile_for(release)
+    return f"release {released(release)}: profile {profile.version} is the nearest, with the rules of {profile.release}"
 
 
 def _known(policies: Iterable[dict], profile: Profile, operator: bool, notes: list[str]) -> list[dict]:

@@ -15,11 +15,11 @@ from typing import Any
 from msgspec import Struct
 
 from hawb.engine.core.naming import split_queue
-from hawb.exports.definitions import profile
 from hawb.incident.cluster_event import TOGETHER_US, ClusterEvent
 from hawb.incident.doubts import Doubt
 from hawb.incident.node_runs import NodeRun
 from hawb.incident.replicas import Replicas, replicas_at
+from hawb.rules.nearest_profile import nearest
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import PROFILES
 
@@ -245,7 +245,7 @@ def _cluster(
     # Where there are logs, a node in a listing that no log names is a placeholder.
     nodes = sorted({run.node for run in node_runs} - joining - left)
     releases = [run.first.release for run in node_runs if run.first.release]
-    version = next((known for release in releases if (known := profile(release))), None)
+    version = next((known for release in releases if (known := nearest(release))), None)
     if releases and ".".join(releases[0].split(".")[:2]) not in PROFILES:
         doubts.append(Doubt(kind="release_unknown", name=releases[0]))
     ended = {node: how for node, how in _ended(lived, begins_us).items() if node in nodes}

@@ -23,7 +23,7 @@ from hawb.exports.queue_rows import QueueFacts
 from hawb.planning.assignments import InForce, assign
 from hawb.planning.inventory import Inventory, Queue
 from hawb.rules.limits import LIMIT_SETTINGS, Limits, limits
-from hawb.rules.profiles import PROFILES
+from hawb.rules.nearest_profile import profile_for
 from hawb.scenario.beginning import policy_of, queue_refusal, settings_of
 from hawb.scenario.document import QueueEntry, Scenario
 
@@ -102,7 +102,7 @@ def _in_force(scenario: Scenario) -> list[InForce]:
     """Return the policies in force for each queue of the scenario."""
     queues = [Queue(*split_queue(entry.queue), QueueFacts(type=entry.type)) for entry in scenario.queues]
     inventory = Inventory(
-        profile=PROFILES[scenario.cluster.version],
+        profile=profile_for(scenario.cluster.version),
         policies=[policy_of(entry) for entry in scenario.policies],
         operator_policies=[policy_of(entry) for entry in scenario.operator_policies],
         queues=queues,

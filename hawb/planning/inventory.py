@@ -21,13 +21,13 @@ from hawb.exports.definitions import (
     Definitions,
     Key,
     holds_export,
-    profile,
     read_definitions,
 )
 from hawb.exports.imported import split_source
 from hawb.exports.listings import Listings
 from hawb.exports.queue_rows import QueueFacts
 from hawb.exports.untrusted import ImportRefused
+from hawb.rules.nearest_profile import nearest
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.beginning import SYNC_BATCH_SIZE, timing_of
@@ -105,7 +105,7 @@ def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inven
         if (file, vhost) not in exports:
             listings.read(file, vhost)
     release = release or listings.release or defined.release
-    version = profile(release) if release else None
+    version = nearest(release) if release else None
     notes = [] if version else [f"no release in the files: the rules of {PROFILES[DEFAULT_VERSION].release}"]
     return Inventory(
         profile=PROFILES[version or DEFAULT_VERSION],

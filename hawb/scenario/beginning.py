@@ -12,9 +12,9 @@ from hawb.engine.core.state import CLASSIC, NOWHERE
 from hawb.engine.first_state import Standing
 from hawb.engine.queues import lifecycle
 from hawb.rules import queue_arguments
+from hawb.rules.nearest_profile import profile_for
 from hawb.rules.policies import Policy
 from hawb.rules.policy_validation import refusal
-from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import PauseIfAllDown, QueueEntry, Scenario
 from hawb.scenario.document import Timing as TimingEntry
 from hawb.scenario.fields import PolicyEntry
@@ -29,7 +29,7 @@ def settings_of(scenario: Scenario) -> Settings:
     """Return the settings, which do not change while the scenario runs."""
     entry = scenario.cluster
     names = tuple(sorted(scenario.known_nodes))
-    profile = PROFILES[entry.version]
+    profile = profile_for(entry.version)
     return Settings(
         names=names,
         file_order=tuple(names.index(name) for name in scenario.known_nodes),

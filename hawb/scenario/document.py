@@ -41,7 +41,7 @@ from hawb.scenario.kinds import fields_of
 from hawb.scenario.refused import render
 from hawb.scenario.verbs import VERB_NAMES, Join
 
-Version = Literal["3.8", "3.10", "3.13", "4.0", "4.3"]
+Version = Literal["3.8", "3.10", "3.13", "4.0", "4.1", "4.2", "4.3"]
 WentDown = Literal["stopped", "killed", "forgotten"]
 ConsumerTimeout = AtLeastOne | Literal["undefined"]
 MasterLocator = Literal["client-local", "min-masters", "random"]

@@ -193,7 +193,10 @@ class Unnoticed(Part):
 
 
 class ExpectedOutcome(Part):
-    """The whole outcome; a queue that is null must not exist."""
+    """The whole outcome; a queue that is null must not exist.
+
+    `version` names the rules that are played, and `requested_version` the scenario's own if it has none.
+    """
 
     contract: Count
     scenario: str
@@ -215,5 +218,6 @@ class ExpectedOutcome(Part):
     availability: dict[str, Availability]
     errors: tuple[ExpectedError, ...]
     events: tuple[Event, ...]
+    requested_version: str
     metadata_store: MetadataStore
     unnoticed: Unnoticed

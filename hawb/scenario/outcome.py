@@ -74,7 +74,7 @@ def outcome(run: Run, moment: Moment | None = None, shared: Sequence[dict] = ())
     return {
         "contract": CONTRACT,
         "scenario": scenario.scenario,
-        "version": scenario.cluster.version,
+        "version": settings.profile.version,
         "seed": scenario.seed,
         "time_s": seconds(state.time_us),
         "nodes": {settings.names[index]: NODE_STATES[node.status] for index, node in enumerate(state.nodes)},
@@ -106,7 +106,13 @@ def outcome(run: Run, moment: Moment | None = None, shared: Sequence[dict] = ())
             for refusal in sorted(moment.refusals, key=lambda refusal: refusal.step)
         ],
         "events": events,
-    } | store_outcome(state, settings) | unnoticed_outcome(state, settings)
+    } | requested_version(run) | store_outcome(state, settings) | unnoticed_outcome(state, settings)
+
+
+def requested_version(run: Run) -> dict:
+    """Return the version that the scenario names, if another one's rules are played in its place."""
+    requested = run.scenario.cluster.version
+    return {} if requested == run.settings.profile.version else {"requested_version": requested}
 
 
 def store_outcome(state: State, settings: Settings) -> dict:

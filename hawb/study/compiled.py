@@ -20,39 +20,22 @@ from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-import numba
 from filelock import FileLock
 from llvmlite.binding import set_option
 from numba import config, njit, typeof, types
 from numba.core.compiler_lock import global_compiler_lock
 
-from hawb import engine, raft, rules
 from hawb.study.inner_compiler import InnerCompiler
+from hawb.study.same_code import digest
 
 HERE = Path(__file__).parent
 INNER = {
     "pipeline_class": InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy",
 }  # fmt: skip
 """Options for functions that only compiled functions call, never Python."""
-RULES, RAFT, ENGINE = (Path(room.__file__).parent for room in (rules, raft, engine))
-BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "engine_trial")
-"""Other modules of studies from which compiled functions are made."""
 
-
-def fingerprint() -> str:
-    """Return a digest of numba's version and of all that is compiled.
-
-    It covers rules, Raft, constants of the engine, the kernel and its histories.
-    """
-    told = hashlib.sha256(numba.__version__.encode())
-    files = [file for room in (RULES, RAFT, ENGINE, HERE / "kernel") for file in sorted(room.rglob("*.py"))]
-    for file in (*files, *(HERE / f"{name}.py" for name in BESIDE)):
-        told.update(file.read_bytes())
-    return told.hexdigest()[:16]
-
-
-# With NUMBA_CACHE_DIR, too, the fingerprint separates kernels of different versions.
-config.CACHE_DIR = str(Path(config.CACHE_DIR or Path.home() / ".cache") / "hawb" / fingerprint())
+# With NUMBA_CACHE_DIR, too, the digest separates kernels of different versions.
+config.CACHE_DIR = str(Path(config.CACHE_DIR or Path.home() / ".cache") / "hawb" / digest())
 
 # The kernel's loops go over a few nodes or rows: code for eight at once is longer and never faster. Most of its
 # functions are so short that a call takes as long as the work. So LLVM inlines more, and unrolls no loop of unknown

@@ -16,7 +16,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from hawb.rules.profiles import PROFILES
+from hawb.rules.nearest_profile import profile_for
+from hawb.rules.profiles import Profile
 from hawb.scenario.document import Cluster, MasterLocator, PauseIfAllDown, QueueEntry, Timing, Version
 from hawb.scenario.fields import Arguments, AtLeastOne, Bytes, Part, Period, Seconds
 from hawb.scenario.refused import render
@@ -82,6 +83,11 @@ class Design(Part, frozen=True, kw_only=True):
         return NODES[: self.nodes]
 
     @property
+    def profile(self) -> Profile:
+        """Return the rules of its version."""
+        return profile_for(self.version)
+
+    @property
     def definition(self) -> dict[str, object]:
         """Return the policy's keys, with those that `replicas` sets; empty if there is no policy."""
         if self.queue_type == "quorum" or self.replicas in (None, 1):
@@ -139,7 +145,7 @@ class Design(Part, frozen=True, kw_only=True):
     def _check_effective(self, place: str) -> None:
         """Refuse a key that makes RabbitMQ ignore the policy for this type of queue."""
         for key in getattr(self, place):
-            if key in PROFILES[self.version].unsupported_by(self.queue_type):
+            if key in self.profile.unsupported_by(self.queue_type):
                 raise ValueError(
                     f"{place}: {key} is not for a {self.queue_type} queue of {self.version}, and RabbitMQ passes over"
                     " a policy that has it"

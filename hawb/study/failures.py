@@ -7,6 +7,7 @@ one; else the innermost of Java's causes.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,6 +24,10 @@ KNOWN = {
     "No space left on device": "the disk is full",
     "exited unexpectedly": "a Python worker died several times; perhaps the system killed it because memory was short",
     "OutOfMemoryError": "Java has no more memory: spark.driver.memory is what it may take",
+    "No module named 'pyspark'": "executors' Python has no pyspark: set spark.pyspark.python to one with hawb[study]",
+    "No module named 'hawb'": "executors' Python has no hawb: set spark.pyspark.python to one with hawb[study]",
+    "PYTHON_VERSION_MISMATCH": "executors' Python is another version than hawb's here: set spark.pyspark.python to a"
+    f" Python {'.'.join(map(str, sys.version_info[:2]))} with hawb[study]",
     "CONCURRENT_STREAM_LOG_UPDATE": "another run, of a machine whose locks are not seen here, plays into the folder",
 }
 """Clearer reasons than Spark's, by a part of Spark's message."""

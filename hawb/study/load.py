@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hawb.rules.profiles import PROFILES
 from hawb.scenario import text
 from hawb.scenario.beginning import policy_refusal, queue_refusal, settings_of
 from hawb.scenario.document import Scenario, Timing
@@ -43,7 +42,7 @@ def read_study(given: Any) -> Study:
 def _check_design(name: str, design: Design) -> None:
     """Refuse a design that RabbitMQ would refuse, and mirroring in a release that no longer has it."""
     at = ("designs", name)
-    if design.queue_type == "classic" and (design.replicas or 1) > 1 and not PROFILES[design.version].mirroring:
+    if design.queue_type == "classic" and (design.replicas or 1) > 1 and not design.profile.mirroring:
         raise ScenarioRefused(
             f"classic queues of {design.version} are not mirrored",
             (*at, "replicas"),

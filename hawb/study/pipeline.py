@@ -50,7 +50,7 @@ from hawb.study.folders import local_folder
 from hawb.study.progress import OnProgress, Watch
 from hawb.study.question import Precision, Study
 from hawb.study.shares import Costs, Offset, costs, next_offset
-from hawb.study.sources import COSTS, DONE, OF_A_CELL, OF_EVENTS, ROWS, Trials, as_option, counts
+from hawb.study.sources import COSTS, DONE, OF_A_CELL, OF_EVENTS, ROWS, Trials, counts, options_for
 from hawb.study.spark import cores, is_remote, named
 from hawb.study.tables import BATCH, CELL, CELLS, DESIGN, ENVIRONMENT, STUDY, TRIAL, TRIALS, Table, TableRefused
 
@@ -101,7 +101,7 @@ def run(
     spark.dataSource.register(source)
 
     def of_study(reader: Any, asked: Study, done: Offset) -> DataFrame:
-        options = {"study": as_option(asked), "label": label, "cores": str(cores(spark))}
+        options = options_for(asked, label) | {"cores": str(cores(spark))}
         options |= {COSTS: msgspec.json.encode(known).decode(), DONE: msgspec.json.encode(done).decode()}
         options |= {ROWS: str(rows_per_file)} if rows_per_file else {}
         return reader.format(source.name()).options(**options).load()
@@ -139,7 +139,7 @@ def write_of_trials(spark: SparkSession, study: Study, folder: Path, name: str, 
     """
     table = OF_EVENTS[name].table
     asked = replace(study, trials=min(count, study.trials))
-    rows = spark.read.format(OF_EVENTS[name].name()).options(study=as_option(asked), label=label).load()
+    rows = spark.read.format(OF_EVENTS[name].name()).options(**options_for(asked, label)).load()
     try:
         table.write(rows, folder)
     except FAILURES as error:

@@ -20,7 +20,8 @@ complete: they have the number of trials of each cell, and the question. So a ba
 is the same batch, even if the file has changed; and a file that asks for more trials, or for other cells, makes the
 stream grow. Option `cores` is the number of cores that a batch is cut for, `costs` as JSON the time for a trial of each
 cell, `rows` the number of trials of a task, and of a file where they are written, and `done` as JSON the number of
-trials of each cell that are left out because they are written already.
+trials of each cell that are left out because they are written already. `code` is the code of the process that asks
+(`hawb.study.same_code`), with which each task compares its own.
 
 Spark makes and plans sources in separate Python processes, which do not play. So the players, numba included, are
 imported only when a share is played: that saves each process a second.
@@ -41,6 +42,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from hawb import process
+from hawb.study import same_code
 from hawb.study.cells import LABEL, Cell, cells_of, label_of
 from hawb.study.load import load, read_study
 from hawb.study.numbers import lay_over
@@ -55,7 +57,7 @@ OF_A_CELL: dict[str, Callable[[Cell], str]] = {
 """The columns that are the same in all rows of a cell."""
 
 OF_PAIRS = ("designs", "environments")
-QUESTION, ROWS, COSTS, DONE = "question", "rows", "costs", "done"
+QUESTION, ROWS, COSTS, DONE, CODE = "question", "rows", "costs", "done", "code"
 
 
 class RowsRefused(ValueError):  # noqa: N818 - it reads as what happened
@@ -82,6 +84,7 @@ class StudySource(DataSource):
         self.asked, self.label = from_options(options)
         self.in_a_share = int(options[ROWS]) if ROWS in options else None
         self.done: Offset = msgspec.json.decode(options.get(DONE, "{}"))
+        self.code = options.get(CODE) or same_code.described()
 
     @classmethod
     def name(cls) -> str:
@@ -106,7 +109,8 @@ class StudySource(DataSource):
         raise NotImplementedError
 
     def rows(self, share: Share) -> Iterator[pa.RecordBatch]:
-        """Yield the complete rows of a share."""
+        """Yield the complete rows of a share. Raise OtherCode on a machine whose hawb would play other rows."""
+        same_code.require(self.code)
         for rows in self.play(share):
             yield with_cell(share.cell, rows, self.table)
         process.spare_the_collector()
@@ -143,6 +147,11 @@ def only(given: dict[str, Any], what: str, names: str) -> dict[str, Any]:
 def as_option(study: Study) -> str:
     """Return a study as the option `study` takes it."""
     return msgspec.json.encode(study).decode()
+
+
+def options_for(study: Study, label: str) -> dict[str, str]:
+    """Return the options that ask for a study, with the code of this process."""
+    return {"study": as_option(study), "label": label, CODE: same_code.described()}
 
 
 class Trials(StudySource):

@@ -58,7 +58,7 @@ class Work:
     """The work under way: the nodes that are `left`, of which the first is down or the next to stop."""
 
     def __init__(self, design: Design, environment: Environment):
-        self._upgrade, self._version = design.upgrade, design.version
+        self._upgrade, self._version = design.upgrade, design.profile.version
         calendars = {
             histories.MAINTENANCE: environment.maintenance, histories.ROLLING_UPGRADE: environment.rolling_upgrades,
         }  # fmt: skip

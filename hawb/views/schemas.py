@@ -21,7 +21,7 @@ COMMANDS = ("audit", "explore", "incident", "lint", "migrate", "rates", "replica
 OF_CLASSIC = "mirrored master mirrors synchronised_mirrors recoverable_mirrors"
 OF_GROUPS = "leader members online term commit_index tolerated_failures log_entries disk_bytes memory_bytes uncommitted"
 OF_RUNS = {
-    "Outcome": {"metadata_store", "unnoticed"},
+    "Outcome": {"requested_version", "metadata_store", "unnoticed"},
     "Queue": {*OF_CLASSIC.split(), *OF_GROUPS.split(), "views", "replicas_by_view"},
     "Replica": {"term", "behind"},
 }

@@ -67,6 +67,31 @@ def test_text_output_of_run(story: Path):
     assert "100" in result.stdout
 
 
+@pytest.mark.parametrize(("named", "played", "release"), [("4.1", "4.0", "4.0.5"), ("4.2", "4.3", "4.3.6")])
+def test_version_without_own_rules_is_played_by_the_nearest_which_each_answer_says(
+    tmp_path: Path, named: str, played: str, release: str
+):
+    text = """\
+scenario: A quorum queue loses its leader
+cluster: {{nodes: [a, b, c], version: "{}"}}
+queues: [{{queue: orders, type: quorum, leader: a, members: [a, b, c], messages: 10}}]
+steps: [{{kill: a}}]
+"""
+    files = {version: tmp_path / f"{version}.yaml" for version in (named, played)}
+    for version, file in files.items():
+        file.write_text(text.format(version))
+    outcomes = {version: json.loads(hawb("run", file, "--json").stdout) for version, file in files.items()}
+    assert outcomes[named].pop("requested_version") == named
+    assert outcomes[named] == outcomes[played] and outcomes[played]["version"] == played
+    assert f"RabbitMQ {named}, played by the rules of {played}" in " ".join(hawb("run", files[named]).stdout.split())
+    assert "played by" not in hawb("run", files[played]).stdout
+    for command in ("safe", "upgrade", "explore"):
+        shown = " ".join(hawb(command, files[named], "--json").output.split())
+        note = f"release '{named}': profile {played} is the nearest, with the rules of {release}"
+        assert note in shown, command
+        assert note not in " ".join(hawb(command, files[played], "--json").output.split()), command
+
+
 def test_scenario_from_standard_input(story: Path):
     assert hawb("run", "-", "--json", input=story.read_text()).stdout == hawb("run", story, "--json").stdout
 

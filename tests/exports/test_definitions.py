@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hawb.exports import untrusted
-from hawb.exports.definitions import profile, read_definitions
+from hawb.exports.definitions import read_definitions
 from hawb.exports.imported import Imported, import_cluster
 from hawb.exports.routing import read_routing
 from hawb.exports.untrusted import ImportRefused
+from hawb.rules.nearest_profile import nearest
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import Scenario, Version
 
@@ -83,15 +84,18 @@ def test_import_drops_users_hashes_and_permissions(listing: Path | None):
     ],
 )  # fmt: skip
 def test_release_is_mapped_to_the_nearest_profile(tmp_path: Path, release: str, expected: str | None):
-    assert profile(release) == expected
+    assert nearest(release) == expected
     result = imported(tmp_path, EXPORT | {"rabbitmq_version": release})
     assert result.scenario["cluster"]["version"] == (expected or "3.8")
     told = release if expected else f"no release: a text of length {len(release)}"
     assert noted(result, "profile", told) == (release not in {exact.release for exact in PROFILES.values()})
 
 
-def test_profiles_are_the_accepted_versions():
-    assert tuple(PROFILES) == get_args(Version)
+def test_accepted_versions_are_profiles_or_between_two_of_the_newest():
+    assert [*PROFILES] == [version for version in get_args(Version) if version not in ("4.1", "4.2")]
+    assert {version: nearest(version) for version in get_args(Version)} == {name: name for name in PROFILES} | {
+        "4.1": "4.0", "4.2": "4.3",
+    }  # fmt: skip
 
 
 def test_content_that_is_not_imported_is_noted(tmp_path: Path):

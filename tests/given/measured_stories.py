@@ -13,9 +13,9 @@ from kept_logs import exports, scenario_of, seen, story_of
 from msgspec.structs import replace
 
 from hawb.engine.core import runs
-from hawb.exports.definitions import profile
 from hawb.incident.cluster_event import ClusterEvent
 from hawb.incident.understanding import Incident, understand
+from hawb.rules.nearest_profile import nearest
 from hawb.scenario import verbs
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
@@ -275,5 +275,5 @@ def missing_in_the_end(story: Path, queue: str, account: dict[str, Any], real: d
 def expected(story: Path) -> dict[str, Any]:
     """Return what the driver's scenario leads to by the rules."""
     scenario = scenario_of(story)
-    version = profile(story_of(story)["release"]) or scenario.cluster.version
+    version = nearest(story_of(story)["release"]) or scenario.cluster.version
     return outcome(Run.of(replace(scenario, cluster=replace(scenario.cluster, version=version))))

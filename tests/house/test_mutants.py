@@ -37,7 +37,7 @@ pytestmark = pytest.mark.full
 SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
 NOT_PLAYED = {
     "__init__", "arguments_read", "atoms", "beginnings", "quorum_costs", "feature_matrix", "health_checks",
-    "owned_queues", "queue_types", "redeclaration", "upgrade_releases", "upgrade_road",
+    "nearest_profile", "owned_queues", "queue_types", "redeclaration", "upgrade_releases", "upgrade_road",
 }  # fmt: skip
 """Modules that decide nothing in the engine: what they reckon or tell is held by their own tests."""
 RULES = sorted(path for path in Path(rules.__file__).parent.glob("*.py") if path.stem not in NOT_PLAYED)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from hawb import __version__
+from hawb.study import same_code
 from hawb.study.cells import Cell, cells_of
 from hawb.study.failures import why
 from hawb.study.fleet_tables import EXPORTED_DEFINITIONS, EXPORTED_QUEUES
 from hawb.study.load import load
 from hawb.study.shares import Share, costs, next_offset, shares
-from hawb.study.sources import QUESTION, StudyReader, StudyStream, Trials, as_option, counts
+from hawb.study.sources import CODE, QUESTION, StudyReader, StudyStream, Trials, as_option, counts
 from hawb.study.tables import FAULTS, LOSSES, TRIALS
 from hawb.study.trial_rows import records
 
@@ -155,6 +159,26 @@ def test_planned_batch_ignores_later_changes_of_the_file():
     other = StudyStream(Trials({"path": str(DATA / "studies" / "monthly-failures.yaml")}))
     assert played(other.partitions({}, end)) == played(stream.partitions({}, end))
     assert json.loads(end[QUESTION])["study"].startswith("Both promote keys")
+
+
+def test_machine_with_another_hawb_plays_nothing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Trials, "play", lambda *_: iter(()))
+    own, other = same_code.described(), "hawb 0.0.9 (0123456789abcdef), Python 3.11, numba 0.68.0"
+    assert own.startswith(f"hawb {__version__} (")
+    for code in (own, other):
+        reader = StudyReader(Trials({"path": str(FILE), "trials": "1", CODE: code}))
+        said = re.escape(f"{own}, and this study asks for {other}: install the same on all machines")
+        raises = pytest.raises(same_code.OtherCode, match=rf"^\S+ has {said}$")
+        with nullcontext() if code == own else raises:
+            assert list(reader.read(reader.partitions()[0])) == []
+
+
+def test_digest_covers_every_module_that_plays(monkeypatch: pytest.MonkeyPatch):
+    read, content = set(), Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.add(path.stem) or content(path))
+    same_code.digest.cache_clear()
+    assert same_code.digest()
+    assert {"promotion", "election", "advance", "block", "engine_trial", "histories", "draws", "compiled"} <= read
 
 
 def test_lagging_cells_catch_up():

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from hawb.study.load import read_study
 from hawb.study.progress import Progress
 from hawb.views.formatting import about
-from hawb.views.study.study_report import LENGTHS, RESTS_ON, number, page, rate, report, report_of
+from hawb.views.study.study_report import LENGTHS, RESTS_ON, defaults, number, page, rate, report, report_of
 
 ROW = {
     "design": "two", "environment": "rack", "measure": "lost", "trials": 1000, "effective_trials": 1000.0,
@@ -54,6 +55,17 @@ def judged(design: str, measure: str, low: float | None, high: float | None) -> 
     more = None if low is None else (low + high) / 2
     return ROW | {"share": 0.2, "design": design, "measure": measure, "difference": more if design != "base" else 0.0,
                   "difference_low": low, "difference_high": high}  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "release"), [("4.1", "4.0.5"), ("4.2", "4.3.6"), ("4.3", None)])
+def test_version_without_own_rules_is_an_assumption(version: str, release: str | None):
+    designs = {name: {"queue_type": "quorum", "nodes": 3, "version": version} for name in ("one", "two")}
+    traffic = {"publish_per_s": 1, "consume_per_s": 2}
+    calm = {"node_failures": {"every": {"mean_s": 1e6}, "repair": {"mean_s": 60}}, "traffic": traffic}
+    trials = {"horizon_days": 1, "trials": 1}
+    asked = read_study({"study": "A study", "designs": designs, "environments": {"calm": calm}, **trials})
+    said = [one for one in defaults(asked) if "nearest" in one]
+    assert len(said) == (release is not None) and all(f"{version} " in one and f"{release}," in one for one in said)
 
 
 def test_verdict_precedes_the_tables():

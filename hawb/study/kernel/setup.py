@@ -15,7 +15,7 @@ from hawb.engine.core.state import Queue
 from hawb.engine.quorum.fifo import RELEASES
 from hawb.rules.consumer_timeouts import configured_ms
 from hawb.rules.policies import Mirroring
-from hawb.rules.profiles import HA_SETTINGS, PROFILES
+from hawb.rules.profiles import HA_SETTINGS
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import beginning
 from hawb.study import histories
@@ -192,7 +192,7 @@ def counts_returns(design: Design) -> bool:
 
     It does so in releases whose consumers do not get too much credit for that.
     """
-    return design.queue_type == "quorum" and not RELEASES[design.version].overpays
+    return design.queue_type == "quorum" and not RELEASES[design.profile.version].overpays
 
 
 def is_too_slow(design: Design, environment: Environment) -> bool:
@@ -219,7 +219,7 @@ def is_too_late(design: Design, environment: Environment) -> bool:
 
     See `hawb.engine.clients.deadlines.is_late_at_best`.
     """
-    timeout_ms, per_us = configured_ms(None, PROFILES[design.version]), rate_of(environment.traffic.consume_per_s)
+    timeout_ms, per_us = configured_ms(None, design.profile), rate_of(environment.traffic.consume_per_s)
     return timeout_ms is not None and environment.traffic.ack == "manual" and timeout_ms * 1_000 * per_us < 1
 
 
@@ -230,7 +230,7 @@ def rate_of_day(environment: Environment) -> float:
 
 REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "version: classic queues with the metadata store of 4.3": lambda design, _: (
-        design.queue_type == "classic" and PROFILES[design.version].khepri
+        design.queue_type == "classic" and design.profile.khepri
     ),
     "arguments: arguments of queues": lambda design, _: bool(set(design.arguments) - known_arguments(design)),
     "policy: settings beside those of mirrors and the delivery limit": lambda design, _: bool(unknown_settings(design)),
@@ -240,7 +240,7 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
         design.queue_type == "quorum" and environment.partitions is not None
     ),
     "upgrade.drain: maintenance mode that moves masters": lambda design, _: (
-        design.queue_type == "classic" and design.upgrade.drain and PROFILES[design.version].drain_moves_masters
+        design.queue_type == "classic" and design.upgrade.drain and design.profile.drain_moves_masters
     ),
     "consume_per_s: another rate by the hour": lambda _, environment: any(
         histories.rate_at(environment.traffic.consume_per_s, hour) != rate_of_day(environment) for hour in range(HOURS)

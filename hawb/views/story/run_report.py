@@ -41,9 +41,12 @@ def report(outcome: dict, width: int = WIDTH, colour: bool = False, advice: Advi
 
 def about(outcome: dict) -> str:
     """Return a line with the scenario's title, the RabbitMQ version, the time and the states of the nodes."""
+    requested = outcome.get("requested_version")
     template = N_("{title}. RabbitMQ {version}, after {t} s: {states}")
+    if requested is not None:
+        template = N_("{title}. RabbitMQ {requested}, played by the rules of {version}, after {t} s: {states}")
     states = commas(f"{shown(name)} {LOOKS[state].label}" for name, state in outcome["nodes"].items())
-    words = {"version": outcome["version"], "t": seconds(outcome["time_s"]), "states": states}
+    words = {"version": outcome["version"], "requested": requested, "t": seconds(outcome["time_s"]), "states": states}
     return _(template, title=shown(one_line(outcome["scenario"])), **words)
 
 

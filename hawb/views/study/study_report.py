@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from hawb.rules.nearest_profile import profile_for
+from hawb.rules.profiles import PROFILES
 from hawb.study.comparisons import LESS, SENSITIVITY, comparisons, is_apart
 from hawb.study.comparisons import MORE as MORE_THAN
 from hawb.study.intervals import LEAST_APART, OBJECTIVE, QUANTILES
@@ -46,6 +48,8 @@ DEFAULTS = (
     "There is no source for {}. They are hawb's defaults, the same in every design, and no result that depends on"
     " them is more certain than they are."
 )
+
+NEAREST = "hawb has no rules of {version} and plays it by those of {release}, the nearest release that it knows."
 
 NONE_SEEN = "none seen"
 RESTS_ON = "What the differences depend on"
@@ -241,14 +245,20 @@ def _between(row: Row, name: str) -> str:
 
 
 def defaults(study: Study) -> tuple[str, ...]:
-    """Return a sentence about the durations for which a study has no source, in the order of TIMES."""
+    """Return sentences: on the durations without a source, in the order of TIMES, and on versions without own rules."""
     found: dict[str, None] = {}
     for name, environment in study.environments.items():
         for field in TIMES:
             value, place = getattr(environment.timing, field), f"environments.{name}.timing"
             if not {place, f"{place}.{field}"} & study.sources.keys():
                 found[f"timing.{field} ({number(value)})"] = None
-    return (DEFAULTS.format(listing(found)),) if found else ()
+    return (*([DEFAULTS.format(listing(found))] if found else []), *_nearest(study))
+
+
+def _nearest(study: Study) -> Iterator[str]:
+    """Yield a sentence for each version that is played by the rules of another."""
+    for version in sorted({design.version for design in study.designs.values()} - PROFILES.keys()):
+        yield NEAREST.format(version=version, release=profile_for(version).release)
 
 
 def rates_part(rows: Iterable[Row]) -> tuple[Part, ...]:
