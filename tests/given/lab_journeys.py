@@ -107,7 +107,7 @@ def draw_a_line_and_watch_again(page) -> None:
     page.mouse.move(x, y + 60, steps=4)
     page.mouse.up()
     lab.get_by_text("links down").wait_for()
-    told(lab, "From now on nothing passes between a–b").wait_for()
+    told(lab, "From now on, the network passes nothing between a–b").wait_for()
     assert lab.locator(".hs-step").inner_text() == "partition"
     lab.get_by_role("button", name="undo").click()
     lab.get_by_text("links down").wait_for(state="detached")
@@ -277,7 +277,7 @@ def put_beside_and_take_away(page, folder: Path, picture: str) -> None:
     keep_picture(lab, f"{picture}-beside")
     close(lab)
     more(lab, "load")
-    lab.get_by_text("b serves most: 1 of 1 queue.").wait_for()
+    lab.get_by_text("b has the most masters and leaders: those of 1 of 1 queue.").wait_for()
     keep_picture(lab, f"{picture}-load")
     close(lab)
     file = download(page, lab, "report")

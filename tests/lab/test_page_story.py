@@ -61,7 +61,7 @@ def test_what_if_lists_changes_that_prevent_the_loss_and_opens_each(lab):
     assert "there is nothing to prevent yet" in what_if.table.value
     on_node(lab, "a", "kill")
     assert what_if.harm.options[0][0] == "100 messages of ha.orders lost at 7.321 s, by step 16 (kill)"
-    press(lab, "what would have kept them?")
+    press(lab, "what would have kept the messages?")
     told = page_text(lab)
     assert "ha-sync-mode: automatic" in told
     assert "each node of the cluster has one already" in told
@@ -79,7 +79,7 @@ def test_what_if_analyses_the_chosen_loss(lab):
     on_node(lab, "a", "kill")
     what_if = panel(lab, "What if")
     what_if.harm.value = next(harm for _, harm in what_if.harm.options if harm.queue == "plain.log")
-    press(lab, "what would have kept them?")
+    press(lab, "what would have kept the messages?")
     assert "What would have kept plain.log" in what_if.table.value
     assert what_if.harm.value.queue == "plain.log"
 

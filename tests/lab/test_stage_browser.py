@@ -214,7 +214,7 @@ def test_tour_claims_no_loss_if_a_policy_prevented_it():
         page.lab.redraw()
         show(page)
         pick(page, "node a", "kill")
-        page.locator(".hs-guide").get_by_text("a is down and no message is lost").wait_for()
+        page.locator(".hs-guide").get_by_text("a is down, and no message is lost").wait_for()
         page.get_by_role("button", name="undo").click()
         page.locator(".hs-guide").get_by_text("What if a dies?").wait_for()
 

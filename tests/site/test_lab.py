@@ -128,5 +128,5 @@ def test_invalid_address_is_explained_and_changes_nothing(lab):
     before = lab.controller.outcome
     lab.receive({"do": "address", "address": "fly=<b>"})
     (said,) = lab.told["view"]["leads"]["answers"]
-    assert said.startswith("The address of this page names no state:") and "fly: unknown verb" in said
+    assert said.startswith("The address of this page cannot be opened:") and "fly: unknown verb" in said
     assert lab.controller.outcome is before and lab.told["view"]["address"] == ""
