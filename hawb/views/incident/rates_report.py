@@ -79,7 +79,7 @@ def report_of(
     `file` is the file to which the numbers were written, `logs` are the files and folders that were read, and `study`
     is the study file to combine with the numbers.
     """
-    clusters = f"{counted(rates.clusters, 'cluster')}, most of them with {rates.nodes} nodes" if rates.samples else "no node"
+    clusters = f"{counted(rates.clusters, 'cluster')}, most with {rates.nodes} nodes" if rates.samples else "no node"
     files = "" if fleet is None else f", {counted(fleet.files, 'file')}"
     missing = () if fleet is None else (
         *(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused),

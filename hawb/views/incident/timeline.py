@@ -82,7 +82,7 @@ def notes(reading: Reading, listed: int) -> Iterator[str]:
         if not file.is_log and file.lines:
             yield f"{shown(file.file)} is not a RabbitMQ log."
         if file.cut or file.timeless:
-            yield (f"{shown(file.file)}: {counted(file.cut, 'line')} that belong to no message, and "
+            yield (f"{shown(file.file)}: {counted(file.cut, 'line')} outside of messages, and "
                    f"{counted(file.timeless, 'message')} without a time.")  # fmt: skip
 
 
