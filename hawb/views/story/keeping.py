@@ -14,7 +14,7 @@ from hawb.views.report import ToDo
 MOST_CHANGES = 3
 ONE = N_("This would have kept {lost}: {changes}.")
 ANY = N_("Any of these would have kept {lost}: {changes}.")
-OF = N_("{kept} of {messages} among {lost}")
+OF = N_("{kept} of {messages} ({lost})")
 DOWN = N_("{change}, but {queues} cannot be used at the end")
 NONE = N_("hawb found no change that would have kept {lost}: this story has no change to try.")
 TRIED = Plural(

@@ -380,7 +380,7 @@ def _keeping(incident: Incident) -> Iterator[ToDo]:
     are = "are" if incident.outcome and incident.outcome["losses"] else "may be"
 
     def lost(harms: Sequence[Harm]) -> str:
-        return f"the messages that {are} lost of {listing(harm.queue for harm in harms)}"
+        return f"the messages of {listing(harm.queue for harm in harms)} that {are} lost"
 
     yield from keeping(incident.keepers, lost, lambda one: shown(one.change.what))
 
