@@ -216,7 +216,7 @@ class Scenario(Part, frozen=True, kw_only=True):
             refuse_twice(name, [f"{policy.vhost}::{policy.name}" for policy in getattr(self, name)])
         refuse_twice("queues", [join_queue(*split_queue(entry.queue)) for entry in self.queues])
         if (count := len(self.known_nodes)) > MOST_NODES:
-            raise ValueError(f"steps: {count} nodes with those that join; accepted: at most {MOST_NODES} nodes")
+            raise ValueError(f"steps: {count} nodes, including those that join; accepted: at most {MOST_NODES} nodes")
 
     @property
     def known_nodes(self) -> tuple[str, ...]:

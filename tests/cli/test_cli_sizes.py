@@ -74,7 +74,7 @@ def test_number_of_nodes_is_limited() -> None:
     )
     joining = [{"join": name} for name in names]
     assert refused(story(steps=joining)) == [
-        "standard input: steps: 104 nodes with those that join; accepted: at most 100 nodes"
+        "standard input: steps: 104 nodes, including those that join; accepted: at most 100 nodes"
     ]
 
 

@@ -13,9 +13,9 @@ from hawb.views.story.telling import sentences
 
 def test_lanes_show_roles_of_the_chosen_queue(lab):
     time = panel(lab, "Time")
-    assert "Lanes of the nodes" in time.lanes.value
+    assert "The state of each node" in time.lanes.value
     ask(lab, "choose", queue="ha.orders")
-    assert "the roles of the nodes for ha.orders" in time.lanes.value
+    assert "The role of each node for ha.orders" in time.lanes.value
 
 
 def test_typed_time_applies_to_one_step_only(lab):

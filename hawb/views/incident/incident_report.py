@@ -233,8 +233,8 @@ def _compared(of: Account, comparison: Comparison) -> Part:
     events = counted(comparison.equal, "event") if comparison.equal else "No event"
     agreed = f"{events} agree with RabbitMQ's rules."
     if not parted and _broke(of.incident):
-        return Part(COMPARED, None, (f"{agreed} Spontaneous failures, and lines that were not recognised, are not"
-                                     " played.",))
+        return Part(COMPARED, None, (f"{agreed} The simulation leaves out spontaneous failures, and lines that hawb"
+                                     " does not recognise.",))
     if not parted:
         return Part(COMPARED, None, (f"Nowhere: all {agreed}",))
     rows = [_parting(pair, of) for pair in parted[:MOST_PARTINGS]]

@@ -357,7 +357,7 @@ def _new_cluster(plan: Migration) -> list[str]:
 
 
 def _afterwards(plan: Migration) -> list[str]:
-    parts = ["## Afterwards", "Each queue has its members, spread over the nodes, and its leader:"]
+    parts = ["## Afterwards", "Check that each queue has its members, spread over the nodes, and a leader:"]
     parts.append(block(["rabbitmq-queues check_if_node_is_quorum_critical", "rabbitmq-queues rebalance quorum"]))
     if later(plan):
         parts.append(THE_REST.format(version=plan.target.version))

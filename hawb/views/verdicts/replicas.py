@@ -84,8 +84,8 @@ def on_streams(found: WhatIf) -> tuple[str, ...]:
             for size, those in sizes.items()
         ),
         "RabbitMQ reads x-initial-cluster-size only at the declaration; rabbitmq-streams add_replica adds one to a"
-        " stream that exists. A stream with 1 or 2 replicas survives no failure, with 3 or 4 one, with 5 or 6 two, with"
-        " 7 three: a majority has to run.",
+        " stream that exists. A majority of the replicas has to run: a stream with 1 or 2 replicas survives no"
+        " failure, with 3 or 4 it survives one, with 5 or 6 two, and with 7 three.",
     )  # fmt: skip
 
 

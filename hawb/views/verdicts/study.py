@@ -202,8 +202,9 @@ def todo(
     few = sorted({str(row["design"]) for row in rows if _worth(row)[0] < 2 * BATCHES})
     asked, again = [], (command,) if command else ()
     if rests := rests_on(rows):
-        asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and give it to the study with --numbers: the"
-                          " differences between designs depend on it by more than their intervals."))  # fmt: skip
+        asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and give it to the study with --numbers: it"
+                          " changes the differences between designs by more than the width of their"
+                          " intervals."))  # fmt: skip
     if answer.answer == "yes" and baseline is not None:
         best = _clear(rows, _clearly_apart(rows, baseline, LESS), _not_recommended(rows, baseline))[0]
         asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
