@@ -90,7 +90,7 @@ def read_a_loss_and_part_the_nodes(page) -> None:
     choose(lab, node(lab, "a"), "cut off from all others")
     lab.get_by_text("links down").wait_for()
     lab.get_by_role("button", name="play", exact=False).first.click()
-    lab.get_by_text("two sides").wait_for()
+    lab.locator(".hs-gap", has_text="partition").wait_for()
     keep_picture(lab, "lab-parted")
     more(lab, "heal")
     told(lab, "All links work again.").wait_for()
@@ -266,7 +266,7 @@ def put_beside_and_take_away(page, folder: Path, picture: str) -> None:
     """Puts another policy beside the story, kills the master, sees what each node had to do, and opens the report that
     it downloads in a page of its own, which asks for nothing."""
     lab = open_story(page)
-    choose(lab, queue(lab, "ha.late"), "another beside…")
+    choose(lab, queue(lab, "ha.late"), "compare with another…")
     lab.get_by_label("another", exact=True).select_option(label="ha.late: ha-sync-mode: automatic")
     lab.get_by_text("the same in both").wait_for()
     close(lab)

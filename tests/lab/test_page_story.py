@@ -110,7 +110,7 @@ def test_long_story_shows_its_latest_sentences(lab, monkeypatch):
 
 
 def test_variant_is_shown_beside_the_story(lab):
-    ask(lab, "queue", queue="ha.orders", entry="another beside…")
+    ask(lab, "queue", queue="ha.orders", entry="compare with another…")
     beside = lab.drawer.panels["Beside"]
     assert "ha.orders: a quorum queue" in beside.variant.options
     assert beside.open.layout.display == "none"
@@ -129,7 +129,7 @@ def test_variant_is_shown_beside_the_story(lab):
 
 
 def test_impossible_variant_is_explained(lab):
-    ask(lab, "queue", queue="ha.orders", entry="another beside…")
+    ask(lab, "queue", queue="ha.orders", entry="compare with another…")
     beside = lab.drawer.panels["Beside"]
     beside.variant.value = "ha.orders: ha-sync-mode: automatic"
     ask(lab, "queue", queue="ha.orders", entry="delete")

@@ -95,7 +95,7 @@ def test_unavailable_panels_are_not_offered(lab):
     told = lab.given()["menus"]
     more = [one["label"] for group in told["more"] for one in group["entries"]]
     assert "export…" in more and "ledger" not in more and "your own cluster…" not in more
-    assert "another beside…" not in [one["label"] for group in told["queue"] for one in group["entries"]]
+    assert "compare with another…" not in [one["label"] for group in told["queue"] for one in group["entries"]]
 
 
 def test_story_of_the_site_can_be_opened(tmp_path, monkeypatch):
