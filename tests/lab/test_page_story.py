@@ -58,7 +58,7 @@ def test_broker_log_is_shown_on_demand(lab):
 def test_what_if_lists_changes_that_prevent_the_loss_and_opens_each(lab):
     what_if = panel(lab, "What if")
     assert what_if.ask.disabled
-    assert "there is nothing to prevent yet" in what_if.table.value
+    assert "There is nothing to prevent yet" in what_if.table.value
     on_node(lab, "a", "kill")
     assert what_if.harm.options[0][0] == "100 messages of ha.orders lost at 7.321 s, by step 16 (kill)"
     press(lab, "what would have kept the messages?")
@@ -135,7 +135,7 @@ def test_impossible_variant_is_explained(lab):
     ask(lab, "queue", queue="ha.orders", entry="delete")
     lab.controller.act("wait", 1)
     lab.redraw()
-    assert "ha.orders is not there" in beside.table.value
+    assert "ha.orders does not exist" in beside.table.value
     lab.policy.settings["ha-mode"].value = "exactly"
     beside.variant.value = beside_panel.AS_EDITED
     assert "takes an integer, none given" in beside.message.box.value
