@@ -39,10 +39,10 @@ def import_command(
     """Turn exported DEFINITIONS and listings into a scenario.
 
     With --numbers, write the rates and sizes in these files as numbers for hawb study. Each number says whether it was
-    measured or assumed: replace those that you know better.
+    measured or assumed: replace the numbers that you know better.
 
-    Write VHOST=FILE for a file that does not name its virtual host. Standard error lists what the files lack and what a
-    scenario cannot contain.
+    Write VHOST=FILE for a file that does not name its virtual host. Standard error lists what the files lack, and
+    which of their contents a scenario cannot express.
     """
     from hawb.exports.imported import import_cluster
     from hawb.exports.untrusted import ImportRefused
@@ -77,7 +77,7 @@ def watch(api: str, output: Path) -> None:
 
     hawb reads policies, queues and nodes over the management HTTP API and changes nothing. It takes user and password
     from HAWB_API_USER and HAWB_API_PASSWORD, or asks for them, and never stores them. The user needs the tag
-    `monitoring`. Standard error lists what a scenario cannot contain.
+    `monitoring`. Standard error lists what a scenario cannot express.
     """
     write_imported(output, read_live(api))
 

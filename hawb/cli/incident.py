@@ -51,7 +51,7 @@ def of_unpacking(command: Callable) -> Callable:
         (
             "--unpacked-ratio",
             click.FloatRange(min=1),
-            "Beyond 16 MB, unpack a compressed log to at most this many times its size",
+            "If a compressed log unpacks to more than 16 MB, unpack at most this many times its size",
         ),
         (
             "--unpacked-mb",
@@ -101,9 +101,9 @@ def incident(
     """Reconstruct from the nodes' logs what happened and what was lost.
 
     FILES are logs or folders of logs: RabbitMQ's own, as text or JSON, rotated or compressed, or from containers or
-    journald. Add a definitions export and queue listings if you have them; hawb recognises each file by its content. If
-    all of them are from before the incident, or all from after it, hawb finds out which. If you have both, name those
-    from after it with --after.
+    journald. Add a definitions export and queue listings if you have them; hawb recognises each file by its content.
+    If all of them are from before the incident, or all are from after it, hawb finds out which. If you have files from
+    both, name those from after it with --after.
 
     hawb orders the events of all logs by time, describes each in a sentence that cites its lines, and plays them as a
     scenario by RabbitMQ's rules, which shows what was lost. The answer does not name clients.

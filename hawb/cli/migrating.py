@@ -122,8 +122,8 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
 @click.option("--failures", type=click.IntRange(0, 3), default=1, show_default=True,
               help="How many failed nodes each queue must survive.")  # fmt: skip
 @click.option("--trials", type=click.IntRange(0, 100_000), default=1_000, show_default=True,
-              help="Simulated years for each number of replicas, to estimate losses and outages; 0: none. Where the"
-              " simulation cannot be compiled there are fewer, and the answer says so.")  # fmt: skip
+              help="Simulated years for each number of replicas, to estimate losses and outages; 0: none. If the"
+                   " simulation cannot be compiled, hawb plays fewer, and the answer says so.")  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The seed of the simulated years."
 )

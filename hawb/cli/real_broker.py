@@ -100,8 +100,8 @@ def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, lo
     from hawb.broker import real
 
     if logs and (log or takes > 1):
-        raise SystemExit(refuse("--logs keeps one run instead of a recording: give it without"
-                                " --log and --takes"))  # fmt: skip
+        raise SystemExit(refuse("--logs keeps one run instead of a recording: do not combine it with --log or"
+                                " --takes"))  # fmt: skip
     try:
         with real.bench() as bench:
             keeping = stories(real, bench, logs) if logs else recordings_in(real, bench, to, takes, log)

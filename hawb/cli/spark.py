@@ -188,7 +188,8 @@ def of_trials(table: str) -> Callable:
 )
 @click.option("--baseline", metavar="DESIGN", help="The design to compare the others with.  [default: the first]")
 @click.option("--vary", "varied", metavar="PATH", multiple=True,
-              help="Also play at half and at twice this number, such as timing.election_s. Repeatable.")  # fmt: skip
+              help="Play the study also with this number halved and doubled, such as timing.election_s."
+                   " Repeatable.")  # fmt: skip
 @click.option("--rows-per-file", type=click.IntRange(1, 10**7), metavar="N",
               help="Trials in each task and file.  [default: by their cost, at most 25,000]")  # fmt: skip
 @click.option("--compact", is_flag=True,

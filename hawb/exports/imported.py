@@ -162,7 +162,7 @@ def _known(policies: Iterable[dict], profile: Profile, operator: bool, notes: li
         definition = {key: value for key, value in policy["definition"].items() if key in known}
         if left:
             name = quoted(join_queue(policy["vhost"], policy["name"]))
-            whole = "" if definition else "; without them it says nothing, and is left out"
+            whole = "" if definition else "; without them it sets nothing, so it is left out"
             notes.append(f"{'operator ' * operator}policy {name}: RabbitMQ {profile.release} does not know"
                          f" {named(left)}: left out{whole}")  # fmt: skip
         if definition or not left:
@@ -198,10 +198,10 @@ def _nodes(defined: Definitions, listed: Listings, standing: list[str], notes: l
     if not known:
         nodes = sorted({*standing, *in_policies})
         if nodes:
-            notes.append(f"no listing has the nodes: those that queues and policies name are used, {named(nodes)}")
+            notes.append(f"no listing has the nodes: hawb uses those that queues and policies name, {named(nodes)}")
         else:
             nodes = [f"node{number}" for number in range(1, _needed_nodes(defined) + 1)]
-            notes.append(f"no file names a node: made up are {named(nodes)}, as many as policies and queues ask for")
+            notes.append(f"no file names a node: hawb made up {named(nodes)}, as many as policies and queues need")
         return dict.fromkeys(nodes, "running")
     nodes = {node: "running" if runs else "stopped" for node, runs in known.items()}
     for node in standing:
@@ -210,7 +210,7 @@ def _nodes(defined: Definitions, listed: Listings, standing: list[str], notes: l
             notes.append(f"node {quoted(node)}: has queues, but no node listing names it: imported as a node that"
                          " has left the cluster")  # fmt: skip
     if strangers := [node for node in in_policies if node not in nodes]:
-        notes.append(f"policies name {named(strangers)}, of which the cluster has none")
+        notes.append(f"policies name {named(strangers)}, which the cluster does not have")
     if down := [node for node, how in nodes.items() if how == "stopped"]:
         notes.append(f"{named(down)} are down: the files do not say in which order they went down; they are"
                      " imported as stopped in this order")

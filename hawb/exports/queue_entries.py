@@ -96,7 +96,7 @@ class QueueEntries:
             yield f"queues {named(names, _MOST_NAMES)}: {file} overrules an earlier listing on {fact}"
         counted, known = self.told.queue_total, len(self.defined.queues.keys() | self.told.queues.keys())
         if counted not in (None, known):
-            yield f"the cluster counts {counted} queues, the files name {known}"
+            yield f"the cluster reports {counted} queues, but the files name {known}"
 
     def _entry(self, key: Key) -> dict[str, Any] | None:
         queue, facts, name = self.defined.queues.get(key), self.told.queues.get(key), join_queue(*key)
@@ -142,7 +142,7 @@ class QueueEntries:
             ("operator policy", facts.operator_policy, self.defined.operator_policies),
         ):
             if policy and (key[0], policy) not in table:
-                self.met[f"under {kind} {quoted(policy)}, which the definitions do not hold"].append(name)
+                self.met[f"under {kind} {quoted(policy)}, which the definitions do not contain"].append(name)
 
     def _depth(self, name: str, facts: QueueFacts) -> dict[str, int]:
         total, ready, unacknowledged = facts.messages, facts.ready, facts.unacknowledged

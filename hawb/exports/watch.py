@@ -86,7 +86,7 @@ def checked(url: str) -> str:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         given = repr(url) if "@" not in url else "what was given"  # the text before an @ may be a password
-        raise ApiRefused(f"{given} is no address of a management API\n  accepted: one such as http://HOST:15672")
+        raise ApiRefused(f"{given} is not an address of a management API\n  accepted: one such as http://HOST:15672")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ApiRefused("the management API's address has more than a host and a path\n"
                          "  accepted: one without user, password, query or fragment")  # fmt: skip

@@ -33,7 +33,7 @@ class ClusterPanel:
             _("listings"), _("then add listings of queues and nodes, such as /api/queues"), True
         )
         fields.watch(self.listings, self._open_listings)
-        self.vhost = fields.text("vhost", _("the virtual host for entries that name none"), width="150px")
+        self.vhost = fields.text("vhost", _("the virtual host of entries that do not name one"), width="150px")
         whose = _("the RabbitMQ release whose rules apply")
         self.profile = fields.dropdown(_("release"), whose, profiles(), width="170px")
         fields.watch(self.profile, self._set_profile)

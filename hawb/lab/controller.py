@@ -411,7 +411,7 @@ class Controller:
             refused = N_("step {number}, {verb}: {refusal}")
             lines = [_(refused, number=numbering.number(at), verb=steps[at].name, refusal=text) for at, text in pairs]
             if lines:
-                self.messages[place] = "\n".join([_("RabbitMQ now refuses what it accepted before:"), *lines])
+                self.messages[place] = "\n".join([_("RabbitMQ now refuses a step that it accepted before:"), *lines])
 
     @contextmanager
     def _answer(self, place: Place, file: str | None = None) -> Iterator[None]:

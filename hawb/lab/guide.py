@@ -25,17 +25,20 @@ LATE = Plural(
 NOT_LATE = N_("Each bar shows which messages a node holds. {node} is the master of {queue}. What if {node} dies?")
 KILL = N_("Kill {node}")
 COST = Plural(
-    "That cost {count} confirmed message. Read why below, then press ↻ again and watch it once more.",
-    "That cost {count} confirmed messages. Read why below, then press ↻ again and watch it once more.",
+    "{count} confirmed message is lost. The panel Why explains it. To watch it once more, press the button “↻ again”.",
+    "{count} confirmed messages are lost. The panel Why explains it. To watch it once more, press the button “↻"
+    " again”.",
 )
-COST_UNCONFIRMED = N_("That cost {messages}. Read why below, then press ↻ again and watch it once more.")
-TRY = N_("The changes that would have kept them are on the right, with their cost. Try one.")
-NOTHING_TO_TRY = N_("No single change would have kept them. Press undo as often as you like: it takes back every step.")
+COST_UNCONFIRMED = N_("The kill cost {messages}. The panel Why explains it. To watch it once more, press the button"
+                      " “↻ again”.")
+TRY = N_("The panel What now lists the changes that would have kept the messages, with their cost. Try one.")
+NOTHING_TO_TRY = N_("No single change would have kept the messages. Press undo as often as you like: each press"
+                    " takes back one step.")
 NOT_LOST = N_(
-    "{node} is down and no message is lost; read above what that costs instead. Undo until {node} runs again, then"
-    " change the policy or kill it at another time."
+    "{node} is down, and no message is lost. Read above what that costs instead. Press undo until {node} runs"
+    " again. Then change the policy, or kill {node} at another moment."
 )
-TRIED = N_("The same kill, and nothing is lost. Press undo as often as you like: it takes back every step.")
+TRIED = N_("After the same kill, no message is lost. Press undo as often as you like: each press takes back one step.")
 
 
 def guide(controller: Controller) -> dict | None:

@@ -115,7 +115,7 @@ class Several:
         self.widget = widgets.SelectMultiple(
             options=offered,
             description=key,
-            tooltip=_("{field}; with Ctrl several", field=f"{key}: {kind.accepted}"),
+            tooltip=_("{field}; hold Ctrl to choose several", field=f"{key}: {kind.accepted}"),
             rows=max(2, min(len(offered), 6)),
             style={"description_width": "initial"},
         )

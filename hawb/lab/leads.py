@@ -169,7 +169,7 @@ def price(one: Alternative) -> str:
 
 AT_THE_END = {
     "down": N_("the queue is down at the end"),
-    "minority": N_("the queue is minority at the end"),
+    "minority": N_("the queue has no majority at the end"),
     "gone": N_("the queue is gone at the end"),
 }
 """The state of a queue that is not available at the end of a story, in words."""

@@ -64,16 +64,18 @@ NODES: dict[str, dict[str, Entry]] = {
             N_("a partition"), "partition", lambda node, others: [[node], others], occasions.can_be_cut_off
         ),
         N_("memory alarm"): Entry(
-            N_("it is short of memory"), "alarm", within("node", resource="memory"), occasions.has_memory
+            N_("the node is short of memory"), "alarm", within("node", resource="memory"), occasions.has_memory
         ),
         N_("memory alarm is over"): Entry(
-            N_("it has memory again"), "clear_alarm", within("node", resource="memory"), occasions.lacks_memory
+            N_("the node has enough memory"
+               " again"), "clear_alarm", within("node", resource="memory"), occasions.lacks_memory
         ),
         N_("disk alarm"): Entry(
-            N_("it is short of disk"), "alarm", within("node", resource="disk"), occasions.has_disk
+            N_("the node is short of disk space"), "alarm", within("node", resource="disk"), occasions.has_disk
         ),
         N_("disk alarm is over"): Entry(
-            N_("it has disk again"), "clear_alarm", within("node", resource="disk"), occasions.lacks_disk
+            N_("the node has enough disk space"
+               " again"), "clear_alarm", within("node", resource="disk"), occasions.lacks_disk
         ),
     },
     N_("queues and maintenance"): {
@@ -101,7 +103,7 @@ NODES: dict[str, dict[str, Entry]] = {
             occasions.can_stand_alone,
         ),
         N_("shrink all quorum queues to it by force"): Entry(
-            N_("each continues with its member on this node alone"), "force_shrink", itself,
+            N_("each queue continues with only its member on this node"), "force_shrink", itself,
             occasions.can_shrink_by_force,
         ),
         N_("wipe"): Entry(N_("its disk is lost"), "wipe", itself, occasions.has_disk_to_lose),
@@ -126,9 +128,10 @@ QUEUES: dict[str, dict[str, Entry]] = {
     },
     N_("policy and replicas"): {
         N_("policy…"): Entry(
-            N_("the policies in force, and what RabbitMQ says of another"), panel="Policy", when=occasions.is_there
+            N_("the policies in force, and whether RabbitMQ would accept another"
+               " one"), panel="Policy", when=occasions.is_there
         ),
-        N_("another beside…"): Entry(
+        N_("compare with another…"): Entry(
             N_("the same steps with another policy or another type"), panel="Beside", when=occasions.is_there
         ),
         N_("sync"): Entry("rabbitmqctl sync_queue", "sync_queue", itself, occasions.can_be_synchronised),
@@ -165,16 +168,18 @@ MORE: dict[str, dict[str, Entry]] = {
         N_("beside"): Entry(N_("the same steps with another policy or another type of queue"), panel="Beside"),
     },
     N_("do"): {
-        N_("policy…"): Entry(N_("policies, and what RabbitMQ says of another"), panel="Policy"),
+        N_("policy…"): Entry(N_("the policies in force, and whether RabbitMQ would accept another"
+                                " one"), panel="Policy"),
         N_("any step…"): Entry(N_("any verb of a scenario, with all its fields"), panel="Any step"),
         N_("clients"): Entry(N_("consumers, publishers, and what each does next"), panel="Clients"),
-        N_("wait…"): Entry(N_("let simulated time pass; set the time of the next step; lanes"), panel="Time"),
+        N_("wait…"): Entry(N_("let simulated time pass; set the time of the next step; see each node's state over"
+                              " time"), panel="Time"),
     },
     N_("read"): {
-        N_("story"): Entry(N_("all that happened, in sentences"), panel="Story"),
-        N_("ledger"): Entry(N_("what became of every message"), panel="Ledger"),
+        N_("story"): Entry(N_("everything that happened, in sentences"), panel="Story"),
+        N_("ledger"): Entry(N_("what happened to every message"), panel="Ledger"),
         N_("queues"): Entry(N_("as rabbitmqctl list_queues shows them"), panel="Queues"),
-        N_("load"): Entry(N_("the work of each node"), panel="Load"),
+        N_("load"): Entry(N_("how much work each node has"), panel="Load"),
     },
     N_("import and export"): {
         N_("your own cluster…"): Entry(N_("import definitions; rules and seed"), panel="Cluster"),

@@ -24,7 +24,7 @@ from hawb.languages import ENGLISH, N_, _, language
 from hawb.scenario.refused import ScenarioRefused
 from hawb.views.formatting import shown
 
-WORKING = N_("Reading, and playing what comes of it.")
+WORKING = N_("Reading the files, and simulating the cluster.")
 PAGE = "report.html"
 MEDIA_TYPES = {
     ".json": "application/json", ".md": "text/markdown", ".html": "text/html", ".yaml": "application/yaml",

@@ -51,7 +51,8 @@ class PolicyPanel:
         self.others.placeholder = '{"message-ttl": 60000}'
         self.settings = {key: self._setting(key) for key in (*CHOICES, *TEXTS)}
         self.opinion = fields.named(widgets.HTML(), "hawb-opinion")
-        self.tool = widgets.ToggleButtons(options=list(TOOLS), tooltips=[_("as a person would set it there")] * 4)
+        self.tool = widgets.ToggleButtons(options=list(TOOLS), tooltips=[_("how to set this policy with this"
+                                                                           " tool")] * 4)
         self.rendering = fields.named(widgets.HTML(), "hawb-rendering")
         self.elsewhere = fields.column(self.tool, self.rendering)
         self.set = fields.button(

@@ -117,7 +117,7 @@ def _incident(files: Sequence[Path]) -> Account:
 ONE_BY_ONE, AT_ONCE = N_("one after the other"), N_("all at once")
 
 MOVE = Question(
-    N_("plan the move"), N_("what becomes of each queue, and which upgrades lead there"), migration_files.planned,
+    N_("plan the move"), N_("what happens to each queue, and which upgrades are needed"), migration_files.planned,
     migration_files.texts, {N_("to"): tuple(reversed(PROFILES))},
 )  # fmt: skip
 LINT = Question(
@@ -130,15 +130,16 @@ SAFE = Question(
     _safety_texts,
 )  # fmt: skip
 UPGRADE = Question(
-    N_("plan the upgrade"), N_("in which order nodes go, and what is waited for"), _upgrade, upgrade_page.texts,
+    N_("plan the upgrade"), N_("in which order to restart the nodes, and what to wait"
+                               " for"), _upgrade, upgrade_page.texts,
     {N_("nodes"): (ONE_BY_ONE, AT_ONCE)},
 )  # fmt: skip
 REPLICAS = Question(
     N_("how many replicas?"),
-    N_("what one to seven replicas cost and bring; it takes seconds, or minutes the first time"),
+    N_("what one to seven replicas cost and achieve; this takes seconds, or minutes the first time"),
     _replicas, lambda found: {"report.html": replica_page.page(found)}, {N_("failures"): (1, 2, 3, 0)},
 )  # fmt: skip
 INCIDENT = Question(
-    N_("what happened?"), N_("what happened, what was lost, and what would have kept it"), _incident,
+    N_("what happened?"), N_("what happened, what was lost, and what would have prevented the loss"), _incident,
     lambda found: {"report.html": incident_page.page(found)}, files=LOGS,
 )  # fmt: skip

@@ -38,7 +38,7 @@ class StoryPanel:
         self.notes = fields.named(widgets.HTML(), "hawb-notes")
         self.story = fields.named(widgets.HTML(), "hawb-story")
         self.message = Message(Place.WHY)
-        self.question = fields.text(_("why?"), _("what became of a message, and why: QUEUE/NUMBER"))
+        self.question = fields.text(_("why?"), _("what happened to a message, and why: QUEUE/NUMBER"))
         self.question.placeholder = _("queue/number, such as ha.orders/1")
         self._answer, self._drafts = "", Drafts()
         fields.watch(self.question, lambda _: self._ask())
@@ -93,7 +93,7 @@ def why_html(chronicle: Chronicle, loss: dict | None) -> str:
         return ""
     causes = "".join(f"<p>{escape(cause)}</p>" for cause in why_lost(chronicle, loss))
     panel = _("What if")
-    also = _("What would have kept them? The panel {panel} tries each change.", panel=f"<em>{panel}</em>")
+    also = _("What would have kept the messages? The panel {panel} tries each change.", panel=f"<em>{panel}</em>")
     summary = _("{messages} lost: why?", messages=counted(size(loss["ids"])))
     return f"<details><summary>{summary}</summary>{causes}<p>{also}</p></details>"
 

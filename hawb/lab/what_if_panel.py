@@ -16,7 +16,7 @@ from hawb.views.planning import alternatives
 NONE = N_("nothing")
 """The label of the only option, with value "", of a dropdown without choices, because None as a value may persist."""
 
-NOTHING = N_("No message is lost and no queue was out of use: there is nothing to prevent yet.")
+NOTHING = N_("No message is lost, and no queue was out of use. There is nothing to prevent yet.")
 ASK = N_("Press the button: hawb plays the story again with each change, one at a time.")
 
 
@@ -25,9 +25,9 @@ class WhatIfPanel:
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
-        self.harm = fields.dropdown(_("harm"), _("a loss or an outage of the story so far"), none(), width="400px")
+        self.harm = fields.dropdown(_("harm"), _("a loss or an outage in the story so far"), none(), width="400px")
         plays = _("play the story with each single change")
-        self.ask = fields.button(_("what would have kept them?"), plays, self._ask)
+        self.ask = fields.button(_("what would have kept the messages?"), plays, self._ask)
         self.change = fields.dropdown(_("change"), _("the change whose story you want to open"), none(), width="300px")
         self.open = fields.button(_("open its story"), _("replace the story so far with the changed one"), self._open)
         self.message = Message(Place.WHAT_IF)

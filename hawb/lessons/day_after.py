@@ -9,7 +9,7 @@ from hawb.views.formatting import counted, shown
 SAID = {
     "node_stopping": "{} is asked to stop",
     "node_killed": "{} is killed",
-    "node_lost_power": "{} loses its power, and is missed only after net_ticktime",
+    "node_lost_power": "{} loses its power, and is noticed only after net_ticktime",
     "node_running": "{} starts",
     "promoted": "the mirror on {} is promoted",
 }

@@ -41,8 +41,8 @@ ADVICE: dict[str, Advice] = {
         "RabbitMQ {release} does not know {keys}{where}",
         "A setting that a release no longer supports stays in the policy after an upgrade, without effect.",
         "rabbit_policies of each release",
-        "Remove the settings. If they mirrored queues, declare these queues again as quorum queues; what only an"
-        " operator policy does not take can be set by a policy.",
+        "Remove the settings. If they mirrored queues, declare these queues again as quorum queues. If only an"
+        " operator policy does not accept a setting, set it in a policy.",
     ),
     "fits-no-type": Advice(
         "error",
@@ -226,15 +226,15 @@ ADVICE: dict[str, Advice] = {
         "one replica: one member",
         "While its node is down, the queue cannot be used. If the node's disk is lost, so are the messages.",
         "rabbit_quorum_queue:add_member; rabbit_stream_queue:add_replica",
-        "Add members on two other nodes: rabbitmq-queues add_member, of a stream rabbitmq-streams add_replica.",
+        "Add members on two other nodes: rabbitmq-queues add_member, for a stream rabbitmq-streams add_replica.",
     ),
     "member-without-node": Advice(
         "error",
         "its members include {ghosts}, which the cluster does not have ({members:,} in all)",
         "A member that never comes back still counts for the majority, so the queue tolerates one failure less.",
         "rabbit_quorum_queue:delete_member; rabbit_stream_queue:delete_replica",
-        "Delete these members first: rabbitmq-queues delete_member, of a stream rabbitmq-streams delete_replica. Then"
-        " add others on nodes that the cluster has. If each of them has a member, join a node first.",
+        "Delete these members first: rabbitmq-queues delete_member, for a stream rabbitmq-streams delete_replica."
+        " Then add members on nodes that the cluster has. If each node has one already, join another node first.",
     ),
     "even-members": Advice(
         "warning",
@@ -282,16 +282,16 @@ ADVICE: dict[str, Advice] = {
         "error",
         "ha-promote-on-failure is when-synced, and the cluster counted {published:,} published messages without a"
         " single confirm",
-        "The queue can lack a master for as long as its node is down, and publishers without confirms do not notice.",
+        "The queue can be without a master while the node is down, and publishers without confirms do not notice.",
         "the guide, \"Promotion of Unsynchronised Mirrors on Failure\"",
         "Publish with confirms.",
     ),
     "when-synced-needs-confirms": Advice(
         "note",
         "ha-promote-on-failure is when-synced, and no file says whether publishers use confirms",
-        "The queue can lack a master for as long as its node is down, and publishers without confirms do not notice.",
+        "The queue can be without a master while the node is down, and publishers without confirms do not notice.",
         "the guide, \"Promotion of Unsynchronised Mirrors on Failure\"",
-        "Publish with confirms. Add /api/overview to the files, which says whether publishers use them.",
+        "Publish with confirms. Add /api/overview to the files: it says whether publishers use confirms.",
     ),
     "policy-differs": Advice(
         "warning",

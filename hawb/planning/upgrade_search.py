@@ -282,7 +282,7 @@ def worth_of_wait(weaker: str, with_it: Prediction, without: Prediction) -> str:
     if without.away and not with_it.away:
         return f"{named} {', '.join(without.away)} would not come back."
     if outage_s > 0.01:
-        return f"{named} queues could not be used for {outage_s:,.2f} s longer, added up{about}."
+        return f"{named} queues could not be used for {outage_s:,.2f} s longer in all{about}."
     if without.skew > with_it.skew:
         return f"{named} one node would end with {without.skew - with_it.skew} more masters and leaders."
     return f"{named} nothing would be worse; the wait costs {max(0.0, with_it.duration_s - without.duration_s):,.1f} s."

@@ -29,7 +29,7 @@ from hawb.scenario.load import read_scenario
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 
-NOT_THERE = N_("the story has it itself, or {queue} is not there")
+NOT_THERE = N_("the story makes this change itself, or {queue} does not exist")
 OF_ONE_STEP = (synchronised_before, controlled_stop, left_out)
 SETTINGS = (*(propose for propose in PROPOSALS if propose not in OF_ONE_STEP), as_mirrored_queue)
 """Single changes that concern the whole scenario and not one step."""
@@ -95,7 +95,7 @@ def policy(argument: dict, *, operator: bool = False) -> Variant:
             place |= deepcopy(argument)
         if not same:
             document[at_start] = [*document.get(at_start, ()), deepcopy(argument)]
-        where = _("wherever it is set") if same else _("from the beginning")
+        where = _("wherever the story sets it") if same else _("from the beginning")
         return Change(what, where, 0, document)
 
     return Variant(what, change)

@@ -140,7 +140,7 @@ class QueueEntry(Part, frozen=True):
 
     def _check_classic(self) -> None:
         if self.leader or self.members or self.stopped_members:
-            raise ValueError("leader, members: a classic queue has a master and mirrors in their place")
+            raise ValueError("leader, members: a classic queue has a master and mirrors instead")
         if self.master is None and (self.mirrors or self.recoverable_mirrors):
             raise ValueError("master: missing, although there are mirrors")
         if self.master in self.mirrors:
@@ -150,9 +150,9 @@ class QueueEntry(Part, frozen=True):
 
     def _check_group(self) -> None:
         if self.type == "stream" and self.unacknowledged:
-            raise ValueError("unacknowledged: nothing is taken out of a stream")
+            raise ValueError("unacknowledged: consumers take no messages out of a stream")
         if self.master or self.mirrors or self.synchronised_mirrors or self.recoverable_mirrors:
-            raise ValueError(f"master, mirrors: a {self.type} queue has a leader and members in their place")
+            raise ValueError(f"master, mirrors: a {self.type} queue has a leader and members instead")
         if self.leader is not None and self.leader not in self.members:
             raise ValueError(f"leader: {render(self.leader)} is not one of the members")
         if strangers := [node for node in self.stopped_members if node not in self.members]:
@@ -216,7 +216,7 @@ class Scenario(Part, frozen=True, kw_only=True):
             refuse_twice(name, [f"{policy.vhost}::{policy.name}" for policy in getattr(self, name)])
         refuse_twice("queues", [join_queue(*split_queue(entry.queue)) for entry in self.queues])
         if (count := len(self.known_nodes)) > MOST_NODES:
-            raise ValueError(f"steps: {count} nodes with those that join; accepted: at most {MOST_NODES} nodes")
+            raise ValueError(f"steps: {count} nodes, including those that join; accepted: at most {MOST_NODES} nodes")
 
     @property
     def known_nodes(self) -> tuple[str, ...]:

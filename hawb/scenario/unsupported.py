@@ -10,9 +10,9 @@ from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.verbs import Consume, Crash
 
 OF_STREAMS = {
-    Consume: "consumers and their offsets, retention, super streams, filters, single active consumers and the stream "
-    "protocol have no rules",
-    Crash: "a process of a stream that crashes has no rules",
+    Consume: "hawb has no rules for consumers and their offsets, retention, super streams, filters, single active"
+             " consumers and the stream protocol",
+    Crash: "hawb has no rules for a crashing process of a stream",
 }
 """The steps on a stream that have no rules."""
 

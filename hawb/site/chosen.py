@@ -9,7 +9,8 @@ from hawb.languages import N_, _
 TITLE = N_("What happens to your messages when a RabbitMQ node goes down?")
 GUESS = N_("What do you think happens?")
 ALL = N_("All stories")
-ABOUT = N_("The engine that answers runs in this page. It is hawb’s model of RabbitMQ, compared with real clusters.")
+ABOUT = N_("The answers come from hawb’s model of RabbitMQ. It runs in this page, and it was compared with real"
+           " clusters.")
 
 
 class Chosen(NamedTuple):
@@ -21,20 +22,26 @@ class Chosen(NamedTuple):
 
 
 CHOSEN = (
-    Chosen("unsynchronised-mirror-promoted", 7, N_("Only b is left beside a, with 10 of 110 messages. a is killed.")),
-    Chosen("stopped-master-takes-its-mirrors-down", 0, N_("The mirror holds none of 100 messages. a is stopped.")),
+    Chosen("unsynchronised-mirror-promoted", 7, N_("Nodes a and b run. Mirror b has only 10 of 110 messages. Node a"
+                                                   " is killed.")),
+    Chosen("stopped-master-takes-its-mirrors-down", 0, N_("The mirror on b holds none of the 100 messages. Node a,"
+                                                          " with the master, is stopped.")),
     Chosen("killed-master-not-replaced", 0, N_(
-        "ha-promote-on-failure is when-synced, and b is not synchronised. a is killed."
+        "ha-promote-on-failure is when-synced, and the mirror on b is not synchronised. Node a, with the master, is"
+        " killed."
     )),
-    Chosen("transfer-to-an-unsynchronised-mirror", 0, N_("The master is moved to c, whose mirror is empty.")),
-    Chosen("exactly-walks-through-the-cluster", 0, N_("Two replicas on three nodes, which stop one by one.")),
+    Chosen("transfer-to-an-unsynchronised-mirror", 0, N_("The master is moved to node c, whose mirror is empty.")),
+    Chosen("exactly-walks-through-the-cluster", 0, N_("A queue has two replicas on three nodes. The nodes stop one"
+                                                      " by one.")),
     Chosen("quorum-leader-killed", 3, N_("A consumer has 20 unacknowledged messages. The leader is killed.")),
-    Chosen("quorum-two-nodes", 4, N_("A mirrored and a quorum queue on two nodes. a is stopped.")),
-    Chosen("quorum-and-mirrored-in-a-partition", 5, N_("c is cut off, and clients publish on both sides.")),
-    Chosen("quorum-leader-loses-power", 4, N_("Node a loses power with its host, and no other node is notified.")),
+    Chosen("quorum-two-nodes", 4, N_("A mirrored queue and a quorum queue run on two nodes. Node a is stopped.")),
+    Chosen("quorum-and-mirrored-in-a-partition", 5, N_("Node c is cut off from the others, and clients publish on"
+                                                       " both sides.")),
+    Chosen("quorum-leader-loses-power", 4, N_("The host of node a loses power, so node a cannot notify the other"
+                                              " nodes.")),
     Chosen("quorum-and-mirrored-rolled", 4, N_("Each node is restarted, one after the other.")),
     Chosen("quorum-majority-lost-for-good", 2, N_("Two of three nodes lose their disks.")),
-    Chosen("streams-leader-killed", 5, N_("c is back and catches up. The leader of the stream is killed.")),
+    Chosen("streams-leader-killed", 5, N_("Node c is back and catches up. Then the leader of the stream is killed.")),
 )
 
 

@@ -22,8 +22,8 @@ from hawb.views.cluster import matrix
 from hawb.views.formatting import html
 
 UNSERVED = (
-    "The engine runs only in a page that comes from a server, and this one comes from a file. The moves of the tour and"
-    " all stories work without it. For all else type"
+    "You opened this page as a file, but the engine runs only if a server delivers the page. The tour and all stories"
+    " work without the engine. For everything else, type"
     " <code>python3 -m http.server --bind 127.0.0.1</code> in the folder of this page, and open <code>http://127.0.0.1:8000</code>"
 )
 

@@ -33,7 +33,7 @@ from hawb.views.formatting import seconds
 from hawb.views.story.telling import sentences
 
 STEP, STORY, EXPORT = "Any step", "Story", "Export"
-NO_ADDRESS = N_("The address of this page names no state:")
+NO_ADDRESS = N_("The address of this page cannot be opened:")
 FORMS = {"Policy": "set_policy", "Time": "wait", "Clients": "consume", STEP: "publish"}
 """Panels of the lab in Jupyter that are replaced by a typed step, and its verb."""
 

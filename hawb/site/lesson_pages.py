@@ -43,8 +43,8 @@ MARKUP = re.compile(r"(?:</?details>|<summary>[^<>]*</summary>|<!--.*?-->|\s)+",
 """The HTML that a lesson's Markdown may contain. All other HTML is shown as text."""
 
 UNSERVED = (
-    "Guesses take the engine, which runs only in a page that comes from a server; this one comes from a file. Texts,"
-    " pictures and explanations are here without it. For all else type"
+    "You opened this page as a file, but guesses need the engine, which runs only if a server delivers the page."
+    " Texts, pictures and explanations work without the engine. For everything else, type"
     " <code>python3 -m http.server --bind 127.0.0.1</code> in the folder of the site’s first page, and open"
     " <code>http://127.0.0.1:8000</code>"
 )
@@ -124,7 +124,7 @@ def code_cell(at: int, source: str, out: str, asked: int | None) -> str:
     code = f'<details class="wl-code"><summary>Code</summary>{code}</details>'
     place = f'<div class="wl-out">{out}</div>'
     if out and asked is not None:
-        place = f'<details class="wl-later" data-after="{asked}"><summary>What came of it</summary>{place}</details>'
+        place = f'<details class="wl-later" data-after="{asked}"><summary>What happened</summary>{place}</details>'
     return f'<section class="wl-cell" data-cell="{at}">{code}{place}</section>'
 
 

@@ -20,6 +20,8 @@ RIGHT_TO_LEFT = ("R", "AL")
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 ISOLATED = re.compile("(\u2068[^\u2066-\u2069]*\u2069)")
 UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min|h|days?|months?|years?|B|bytes|[kMG]B|[KMG]iB)\b|%)")
+"""The space between a number and its unit."""
 SMALLEST_SHARE = 1e-6
 """Smaller shares are not distinguished."""
 HAIR = 1e-15
@@ -62,6 +64,11 @@ def one_line(text: str) -> str:
 def html(name: object) -> str:
     """Return a name in a form that is safe in HTML and SVG, in text and in attributes."""
     return escape(shown(name))
+
+
+def prose(text: object) -> str:
+    """Return text in HTML like `html`, with no-break spaces between numbers and their units."""
+    return BEFORE_UNIT.sub("\u00a0", html(text))
 
 
 def shortened(text: str, length: int) -> str:

@@ -18,14 +18,14 @@ from types import MappingProxyType
 
 from hawb.languages import LANGUAGES, N_, _, in_force
 from hawb.views import style
-from hawb.views.formatting import counted, html, printable
+from hawb.views.formatting import counted, html, printable, prose
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 LIMITS = N_(
-    "This is a simulation. Times come from the model (links, disks and synchronisation at the rates of the"
-    " scenario). What hawb has no rules for is left out."
+    "This is a simulation. Its times come from the model, with the scenario's rates for links, disks and"
+    " synchronisation. It leaves out everything that hawb has no rules for."
 )
 NONE: Mapping[str, str] = MappingProxyType({})
 LONG = 30
@@ -66,7 +66,7 @@ def report_page(
 
     `instead` replaces the table and notes of parts, by title. Pictures, sections and replacements are HTML.
     """
-    about, pictures = html(report.about), list(pictures)
+    about, pictures = prose(report.about), list(pictures)
     shown = [section(part.title, instead[part.title]) if part.title in instead else _part(part, number)
              for number, part in enumerate(report.parts)]  # fmt: skip
     rules = "".join(_rules(part, number) for number, part in enumerate(report.parts))
@@ -76,8 +76,8 @@ def report_page(
         section(_("At a glance"), *pictures),
         *shown,
         *below,
-        section(_("What is assumed"), *(f"<p>{html(note)}</p>" for note in report.assumptions)),
-        section(_("What the files do not say"), *(f"<p>{html(note)}</p>" for note in report.missing)),
+        section(_("What is assumed"), *(f"<p>{prose(note)}</p>" for note in report.assumptions)),
+        section(_("What the files do not say"), *(f"<p>{prose(note)}</p>" for note in report.missing)),
     ]
     top = f'<header><h1>{html(report.question)}</h1>{verdict(report.verdict)}<p class="about">{about}</p></header>'
     title = f"{html(report.question)} {style.ANSWERS[report.verdict.answer].label}"
@@ -87,18 +87,18 @@ def report_page(
 def verdict(answer: Verdict) -> str:
     """Return a verdict as HTML: its glyph, its word, and why."""
     look = style.ANSWERS[answer.answer]
-    sentence = _("{lead} {why}.", lead=f"<strong>{answer.lead}</strong>", why=html(answer.why))
+    sentence = _("{lead} {why}.", lead=f"<strong>{answer.lead}</strong>", why=prose(answer.why))
     glyph = f'<span class="glyph" aria-hidden="true">{look.glyph}</span>'
     return f'<p class="verdict {answer.answer}">{glyph}<span>{sentence}</span></p>'
 
 
 def _to_do(one: ToDo) -> str:
     commands = f"<pre><code>{escape(chr(10).join(one.commands))}</code></pre>" if one.commands else ""
-    return f"<li><p>{html(one.what)}</p>{commands}</li>"
+    return f"<li><p>{prose(one.what)}</p>{commands}</li>"
 
 
 def _part(part: Part, number: int) -> str:
-    notes = [f"<p>{html(note)}</p>" for note in part.notes]
+    notes = [f"<p>{prose(note)}</p>" for note in part.notes]
     return section(part.title, *([] if part.table is None else [_table(part, part.table, number)]), *notes)
 
 
@@ -160,7 +160,7 @@ def _cell(table: Table, at: int, value: object, css: str) -> str:
     look = " ".join(filter(None, [css, style.tone(text, at == 0), "short" if _is_short(text) else ""]))
     tag, scope = ("th", ' scope="row"') if at == 0 else ("td", "")
     name = html(table.columns[at])
-    return f'<{tag}{scope} class="{look}" data-name="{name}"><bdi>{html(text)}</bdi></{tag}>'
+    return f'<{tag}{scope} class="{look}" data-name="{name}"><bdi>{prose(text)}</bdi></{tag}>'
 
 
 def _is_short(text: str) -> bool:
@@ -173,7 +173,7 @@ def figure(svg: str, caption: str = "", sized: bool = False, slim: str = "") -> 
 
     If there is a `slim` picture, phones show it instead.
     """
-    about = f"<figcaption>{html(caption)}</figcaption>" if caption else ""
+    about = f"<figcaption>{prose(caption)}</figcaption>" if caption else ""
     look = "" if sized else ' class="drawn"'
     both = f'<div class="broad">{svg}</div><div class="slim">{slim}</div>' if slim else svg
     return f'<figure tabindex="0"{look}>{about}{both}</figure>'
@@ -191,4 +191,4 @@ def closed(title: str, text: str) -> str:
 
 def section(title: str, *parts: str) -> str:
     """Return a heading with its content; "" without content."""
-    return f"<section><h2>{html(title)}</h2>{''.join(parts)}</section>" if parts else ""
+    return f"<section><h2>{prose(title)}</h2>{''.join(parts)}</section>" if parts else ""

@@ -126,18 +126,18 @@ def _mending(remedy: Remedy) -> str:
     """Return how to end a partition: empty the queues of nodes to restart, repair the network, restart them."""
     words = {"sides": " | ".join(map(listing, remedy.sides)), "nodes": listing(remedy.nodes)}
     if not remedy.nodes:
-        mend = N_("Mend the network between {sides}: until then they do not see each other.")
-        return _(mend, **words) if remedy.sides else _("Mend the network: paused nodes wait for it.")
+        mend = N_("Repair the network between {sides}: until then they do not see each other.")
+        return _(mend, **words) if remedy.sides else _("Repair the network: paused nodes wait for it.")
     commands = []
     if remedy.queues:
-        empty = N_("Let consumers empty {queues} on {node}: what that side alone has is lost otherwise.")
+        empty = N_("Let consumers empty {queues} on {node}: otherwise, messages that only this partition has are lost.")
         commands.append(_(empty, queues=listing(remedy.queues), node=shown(remedy.nodes[0])))
     if remedy.cut:
         mend = N_(
-            "Mend the network between {sides}, then restart {nodes}: the partition lasts until then."
+            "Repair the network between {sides}, then restart {nodes}: the partition lasts until then."
         )
     else:
-        mend = N_("Restart {nodes}: the network works, and {sides} go on without each other until then.")
+        mend = N_("Restart {nodes}: the network works, but {sides} stay partitioned until then.")
     return paragraph([*commands, _(mend, **words)])
 
 

@@ -101,7 +101,7 @@ LOOKS: dict[str, Look] = {
     "down": Look("#999999", "✕", N_("down")),
     "left_over": Look("#999999", "✕", N_("left over on disk")),
     "none": Look("#999999", "·", N_("none")),
-    "beyond": Look("#999999", " ", N_("on another side")),
+    "beyond": Look("#999999", " ", N_("in another partition")),
     "running": Look("#009E73", "●", N_("running")),
     "waiting": Look("#E69F00", "◌", N_("waiting")),
     "paused": Look("#E69F00", "‖", N_("paused")),

@@ -13,7 +13,7 @@ from hawb.cli import main
 from hawb.scenario import run, size, text
 from hawb.scenario.document import MOST_NODES
 
-LARGE = "  hint: take a part of the file, or set HAWB_LARGE=1 in the environment: then all of it is played"
+LARGE = "  hint: use a part of the file, or set HAWB_LARGE=1 in the environment to play all of it"
 QUORUM = {"node": "a", "arguments": {"x-queue-type": "quorum"}}
 
 
@@ -74,7 +74,7 @@ def test_number_of_nodes_is_limited() -> None:
     )
     joining = [{"join": name} for name in names]
     assert refused(story(steps=joining)) == [
-        "standard input: steps: 104 nodes with those that join; accepted: at most 100 nodes"
+        "standard input: steps: 104 nodes, including those that join; accepted: at most 100 nodes"
     ]
 
 

@@ -87,11 +87,11 @@ def test_command_plans_by_own_times_and_states_their_uncertainty(tmp_path: Path)
     done = command(file, "--numbers", own, "--scenario", again, "-o", report)
     words = " ".join(done.stdout.split())
     assert "rolling_upgrades.down_s 90 (measured: 12 restarts); timing.start_s 8 (measured: 12 restarts)" in words
-    assert "(95 %, by 2 draws) the plan takes" in words and "Each node is down for 90.0 s" in words
-    assert "(95 %, by 2 draws) the plan takes" in report.read_text()
+    assert "(95 %, by 2 draws), the plan takes" in words and "Each node is down for 90.0 s" in words
+    assert "(95 %, by 2 draws), the plan takes" in report.read_text()
     assert "start_s: 8" in again.read_text() and CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
     assert command(file, "--numbers", own, "--runbook", book).exit_code == 0
-    assert "(95 %, by 2 draws) the plan takes" in book.read_text()
+    assert "(95 %, by 2 draws), the plan takes" in book.read_text()
     answer = json.loads(command(file, "--numbers", own, "--json").stdout)
     low, high = answer["own_times"]["within"]["duration_s"]
     assert high - low == pytest.approx(3 * 60, abs=0.1) and low < answer["plan"]["prediction"]["duration_s"] < high

@@ -79,7 +79,8 @@ def test_story_and_loss_name_the_operator_policy():
         {"start": "b"},
         {"kill": "a"},
     )
-    assert "ha-sync-mode is manual (set by operator policy ops), and nobody asked" in why(found, "q", 1)
+    manual = "ha-sync-mode is manual (set by operator policy ops), and no synchronisation was requested"
+    assert manual in why(found, "q", 1)
     assert "ha-promote-on-failure is always (its default)" in why(found, "q", 1)
     assert "Operator policy ops now applies to q, besides any policy." in [line.text for line in sentences(found)]
     merged = {"ha-mode": "all", "ha-params": 2, "ha-sync-mode": "manual"}

@@ -303,7 +303,7 @@ def test_release_and_totals_of_a_listing_are_used(beside):
     result = beside({"rabbitmq_version": "3.8.9", "object_totals": {"queues": 4}})
     assert result.scenario["cluster"]["version"] == "3.8"
     assert noted(result, "'3.8.9'", "'3.10.8'")
-    assert noted(result, "counts 4 queues, the files name 3")
+    assert noted(result, "reports 4 queues, but the files name 3")
     versions = {"n1": {"rabbitmq_version": "3.8.9"}, "n2": {"rabbitmq_version": "3.8.10"}}
     result = beside({"running_nodes": ["n1", "n2"], "versions": versions})
     assert result.scenario["cluster"]["version"] == "3.10"

@@ -11,7 +11,8 @@ from hawb.views.verdicts import run as run_verdict
 NOTHING = "nothing is lost"
 COUNT = r"(?P<count>[\d,]+) messages?"
 LOST = re.compile(
-    rf"^{COUNT} of .+? (?:is|are) lost(?:, (?P<confirmed>it was|all of them|[\d,]+ of them) confirmed)?(?=;|\.?$)", re.S
+    rf"^{COUNT} of .+? (?:is|are) lost(?:,(?: and)? (?P<confirmed>it was|all of them|[\d,]+ of them)"
+    r" confirmed)?(?=;|\.?$)", re.S
 )
 UNTAKEN = re.compile(
     rf"(?:^|; )no queue took {COUNT} for .+?"

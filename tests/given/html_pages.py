@@ -29,4 +29,4 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.said += data
+        self.said += data.replace("\u00a0", " ")

@@ -90,7 +90,7 @@ def read_a_loss_and_part_the_nodes(page) -> None:
     choose(lab, node(lab, "a"), "cut off from all others")
     lab.get_by_text("links down").wait_for()
     lab.get_by_role("button", name="play", exact=False).first.click()
-    lab.get_by_text("two sides").wait_for()
+    lab.locator(".hs-gap", has_text="partition").wait_for()
     keep_picture(lab, "lab-parted")
     more(lab, "heal")
     told(lab, "All links work again.").wait_for()
@@ -107,7 +107,7 @@ def draw_a_line_and_watch_again(page) -> None:
     page.mouse.move(x, y + 60, steps=4)
     page.mouse.up()
     lab.get_by_text("links down").wait_for()
-    told(lab, "From now on nothing passes between a–b").wait_for()
+    told(lab, "From now on, the network passes nothing between a–b").wait_for()
     assert lab.locator(".hs-step").inner_text() == "partition"
     lab.get_by_role("button", name="undo").click()
     lab.get_by_text("links down").wait_for(state="detached")
@@ -266,7 +266,7 @@ def put_beside_and_take_away(page, folder: Path, picture: str) -> None:
     """Puts another policy beside the story, kills the master, sees what each node had to do, and opens the report that
     it downloads in a page of its own, which asks for nothing."""
     lab = open_story(page)
-    choose(lab, queue(lab, "ha.late"), "another beside…")
+    choose(lab, queue(lab, "ha.late"), "compare with another…")
     lab.get_by_label("another", exact=True).select_option(label="ha.late: ha-sync-mode: automatic")
     lab.get_by_text("the same in both").wait_for()
     close(lab)
@@ -277,7 +277,7 @@ def put_beside_and_take_away(page, folder: Path, picture: str) -> None:
     keep_picture(lab, f"{picture}-beside")
     close(lab)
     more(lab, "load")
-    lab.get_by_text("b serves most: 1 of 1 queue.").wait_for()
+    lab.get_by_text("b has the most masters and leaders: those of 1 of 1 queue.").wait_for()
     keep_picture(lab, f"{picture}-load")
     close(lab)
     file = download(page, lab, "report")

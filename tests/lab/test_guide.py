@@ -68,14 +68,14 @@ def test_tour_restarts_when_the_initial_cluster_is_opened_again(controller):
 def test_tour_counts_lost_messages(controller, more):
     steps = [("publish", {"queue": "qq.orders", "count": more})] if more else []
     lost = content(controller, *steps, ("kill", "a"))
-    assert (lost["phase"], lost["texts"]["lost"].startswith("That cost 100 confirmed messages.")) == (LOST, True)
+    assert (lost["phase"], lost["texts"]["lost"].startswith("100 confirmed messages are lost.")) == (LOST, True)
 
 
 def test_tour_does_not_call_unconfirmed_messages_confirmed(controller):
     more = {"queue": "t", "count": 7, "persistent": False, "mode": "plain"}
     transient = {"queue": "t", "node": "a", "durable": False}
     lost = content(controller, ("declare", transient), ("publish", more), ("kill", "a"))
-    assert lost["texts"]["lost"].startswith("That cost 107 messages.")
+    assert lost["texts"]["lost"].startswith("The kill cost 107 messages.")
 
 
 @pytest.mark.parametrize("policy", [SYNCHRONISED, WHEN_SYNCED])
@@ -83,7 +83,7 @@ def test_tour_does_not_call_unconfirmed_messages_confirmed(controller):
 def test_tour_claims_no_loss_if_a_policy_prevented_it(controller, policy, fault):
     held = content(controller, ("set_policy", policy), (fault, "a"), ("wait", 70))
     assert held["phase"] == HELD
-    assert held["texts"]["held"].startswith("a is down and no message is lost")
+    assert held["texts"]["held"].startswith("a is down, and no message is lost")
     assert "lost" not in held["texts"]
 
 

@@ -45,7 +45,7 @@ def test_links_have_slider_positions_and_stay_while_looking_back():
     controller.act("kill", "a")
     (links,) = leads(controller, Drafts())["chains"]
     assert [(one["text"], one["position"]) for one in links[-3:]] == [
-        ("c was stopped", None), ("a was killed", 0), ("b took over, 100 messages short", 1),
+        ("c was stopped", None), ("a was killed", 0), ("b took over without 100 messages", 1),
     ]  # fmt: skip
     controller.look_at(0)
     told = leads(controller, Drafts())

@@ -13,9 +13,9 @@ from hawb.views.story.telling import sentences
 
 def test_lanes_show_roles_of_the_chosen_queue(lab):
     time = panel(lab, "Time")
-    assert "Lanes of the nodes" in time.lanes.value
+    assert "The state of each node" in time.lanes.value
     ask(lab, "choose", queue="ha.orders")
-    assert "the roles of the nodes for ha.orders" in time.lanes.value
+    assert "The role of each node for ha.orders" in time.lanes.value
 
 
 def test_typed_time_applies_to_one_step_only(lab):
@@ -58,10 +58,10 @@ def test_broker_log_is_shown_on_demand(lab):
 def test_what_if_lists_changes_that_prevent_the_loss_and_opens_each(lab):
     what_if = panel(lab, "What if")
     assert what_if.ask.disabled
-    assert "there is nothing to prevent yet" in what_if.table.value
+    assert "There is nothing to prevent yet" in what_if.table.value
     on_node(lab, "a", "kill")
     assert what_if.harm.options[0][0] == "100 messages of ha.orders lost at 7.321 s, by step 16 (kill)"
-    press(lab, "what would have kept them?")
+    press(lab, "what would have kept the messages?")
     told = page_text(lab)
     assert "ha-sync-mode: automatic" in told
     assert "each node of the cluster has one already" in told
@@ -79,7 +79,7 @@ def test_what_if_analyses_the_chosen_loss(lab):
     on_node(lab, "a", "kill")
     what_if = panel(lab, "What if")
     what_if.harm.value = next(harm for _, harm in what_if.harm.options if harm.queue == "plain.log")
-    press(lab, "what would have kept them?")
+    press(lab, "what would have kept the messages?")
     assert "What would have kept plain.log" in what_if.table.value
     assert what_if.harm.value.queue == "plain.log"
 
@@ -110,7 +110,7 @@ def test_long_story_shows_its_latest_sentences(lab, monkeypatch):
 
 
 def test_variant_is_shown_beside_the_story(lab):
-    ask(lab, "queue", queue="ha.orders", entry="another beside…")
+    ask(lab, "queue", queue="ha.orders", entry="compare with another…")
     beside = lab.drawer.panels["Beside"]
     assert "ha.orders: a quorum queue" in beside.variant.options
     assert beside.open.layout.display == "none"
@@ -129,13 +129,13 @@ def test_variant_is_shown_beside_the_story(lab):
 
 
 def test_impossible_variant_is_explained(lab):
-    ask(lab, "queue", queue="ha.orders", entry="another beside…")
+    ask(lab, "queue", queue="ha.orders", entry="compare with another…")
     beside = lab.drawer.panels["Beside"]
     beside.variant.value = "ha.orders: ha-sync-mode: automatic"
     ask(lab, "queue", queue="ha.orders", entry="delete")
     lab.controller.act("wait", 1)
     lab.redraw()
-    assert "ha.orders is not there" in beside.table.value
+    assert "ha.orders does not exist" in beside.table.value
     lab.policy.settings["ha-mode"].value = "exactly"
     beside.variant.value = beside_panel.AS_EDITED
     assert "takes an integer, none given" in beside.message.box.value

@@ -214,7 +214,7 @@ def test_tour_claims_no_loss_if_a_policy_prevented_it():
         page.lab.redraw()
         show(page)
         pick(page, "node a", "kill")
-        page.locator(".hs-guide").get_by_text("a is down and no message is lost").wait_for()
+        page.locator(".hs-guide").get_by_text("a is down, and no message is lost").wait_for()
         page.get_by_role("button", name="undo").click()
         page.locator(".hs-guide").get_by_text("What if a dies?").wait_for()
 
@@ -257,7 +257,7 @@ def test_cut_link_is_visible_before_and_after_detection(size):
         page.lab.stage.receive({"do": "part", "links": [["a", "b"]]})
         show(page)
         page.get_by_role("button", name="wait until the nodes notice").click()
-        page.locator(".hs-gap", has_text="two sides").wait_for()
+        page.locator(".hs-gap", has_text="partition").wait_for()
         keep_picture(page, f"stage-partition-{size[0]}")
         assert page.locator(".hs-name").count() == len(page.lab.controller.outcome["queues"])
         assert page.locator(".hs-state", has_text="b and c: down").count() == 1
@@ -388,3 +388,10 @@ def test_click_waits_for_the_pending_reply_of_python():
             answered(page)
             assert page.lab.stage.view["bar"]["played"] == played
             assert said in caption(page)
+
+
+def test_answer_is_above_what_a_person_can_do_on_a_phone():
+    with stage_page(PHONE, calm=True) as page:
+        pick(page, "node a", "kill")
+        answer, offered = (page.locator(f".hs-{name}").bounding_box()["y"] for name in ("happened", "can"))
+        assert answer < offered

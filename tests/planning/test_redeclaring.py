@@ -96,7 +96,7 @@ def test_move_without_changed_applications_is_advised():
     made = plan(queue("orders"))
     assert verdict(made).sentence == "Yes: nothing changes for orders but the type."
     assert [clash.code for clash in made.clashes] == []
-    assert todo(made)[0].what.startswith("Move by new virtual hosts, where applications that send no x-queue-type need")
+    assert todo(made)[0].what.startswith("Move to new virtual hosts: there, applications that send no x-queue-type")
     typed = plan(queue("orders", arguments=CLASSIC), queue("invoices"))
     assert [clash.name for clash in typed.clashes] == ["orders"]
     assert "applications that declare orders, and no others in new virtual hosts" in todo(typed)[0].what

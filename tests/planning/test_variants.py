@@ -83,7 +83,7 @@ def test_changed_policy_applies_from_the_start_and_at_each_set_policy():
 def test_impossible_variant_is_explained():
     run = story(*LATE)
     for variant in (setting("h", "ha-sync-mode: manual"), setting("nobody", "a quorum queue")):
-        assert "the story has it itself, or" in varied(run, variant).change.impossible
+        assert "the story makes this change itself, or" in varied(run, variant).change.impossible
     wrong = varied(run, policy(HA | {"definition": {"ha-mode": "none"}}))
     assert wrong.run is None
     assert wrong.change.impossible

@@ -82,7 +82,7 @@ def test_regular_file_is_opened_directly(tmp_path: Path):
 
 def test_endless_stream_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(inputs, "MOST_STREAMED", 2**20)
-    with read_once(), pytest.raises(OSError, match=r"more than 1 MiB.*write them to a file") as error:
+    with read_once(), pytest.raises(OSError, match=r"more than 1 MiB.*write it to a file") as error:
         content(Path("/dev/zero"))
     assert (error.value.errno, error.value.filename) == (errno.EFBIG, "/dev/zero")
 

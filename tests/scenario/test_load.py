@@ -183,7 +183,7 @@ def test_joining_node_is_known_in_the_whole_file():
         ("queues: [{queue: q, master: a, type: jms}]", None, "queues[0].type", "jms", ["classic, quorum, stream"]),
         ("queues: [{queue: q, master: a, type: stream}]", None, "queues[0]", None, ["a stream queue has a leader"]),
         ("queues: [{queue: q, type: stream, messages: 1, unacknowledged: 1}]", None, "queues[0]", None,
-         ["nothing is taken out of a stream"]),
+         ["consumers take no messages out of a stream"]),
         ("queues: [{queue: q, master: a, messages: 9999999999999}]", None, "queues[0].messages", None, ["10**12"]),
         ("policies: [{name: x, pattern: x}]", None, "policies[0]", None, ["definition is missing"]),
         ("seed: -1", None, "seed", -1, ["whole number"]),

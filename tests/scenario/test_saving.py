@@ -143,7 +143,7 @@ def test_two_outputs_cannot_be_the_same_file(tmp_path: Path):
     (tmp_path / "link").symlink_to("file")
     given = Outputs()
     given.add(tmp_path / "file", NEW)
-    with pytest.raises(OSError, match="named for two outputs"):
+    with pytest.raises(OSError, match="two outputs would be written"):
         given.add(tmp_path / "link", OLD)
 
 

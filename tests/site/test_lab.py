@@ -95,7 +95,7 @@ def test_unavailable_panels_are_not_offered(lab):
     told = lab.given()["menus"]
     more = [one["label"] for group in told["more"] for one in group["entries"]]
     assert "export…" in more and "ledger" not in more and "your own cluster…" not in more
-    assert "another beside…" not in [one["label"] for group in told["queue"] for one in group["entries"]]
+    assert "compare with another…" not in [one["label"] for group in told["queue"] for one in group["entries"]]
 
 
 def test_story_of_the_site_can_be_opened(tmp_path, monkeypatch):
@@ -128,5 +128,5 @@ def test_invalid_address_is_explained_and_changes_nothing(lab):
     before = lab.controller.outcome
     lab.receive({"do": "address", "address": "fly=<b>"})
     (said,) = lab.told["view"]["leads"]["answers"]
-    assert said.startswith("The address of this page names no state:") and "fly: unknown verb" in said
+    assert said.startswith("The address of this page cannot be opened:") and "fly: unknown verb" in said
     assert lab.controller.outcome is before and lab.told["view"]["address"] == ""

@@ -112,7 +112,7 @@ def test_engine_continues_from_the_precomputed_actions(opened):
     page.get_by_role("status").filter(has_text="Nothing is lost").wait_for()
     page.get_by_role("button", name="more…").click()
     page.get_by_role("menuitem", name="story all that happened").click()
-    page.get_by_text("Python is on its way").wait_for()
+    page.get_by_text("Python is still loading").wait_for()
     page.go_on()
     page.get_by_role("dialog", name="Story").get_by_text("a was killed.").wait_for()
     address = page.url
@@ -161,7 +161,7 @@ def test_patterns_match_as_elsewhere(opened):
 def test_lesson_is_played_and_keeps_its_guess(opened):
     page = opened("lessons/10-mirrored-queues.html", hold=True)
     page.locator(".hq-question").first.get_by_text("Predict:").wait_for()  # before Python is there
-    page.get_by_text("Python is on its way").wait_for()
+    page.get_by_text("Python is still loading").wait_for()
     page.go_on()
     page.locator("#anew:not([disabled])").wait_for()
     question = page.locator(".hq").first

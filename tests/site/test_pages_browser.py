@@ -92,7 +92,7 @@ def test_tour_works_without_an_engine(site, in_browser):
     page.get_by_role("status").filter(has_text="Nothing is lost").wait_for()
     page.locator("button[aria-label^='node b']").click()
     page.get_by_role("menuitem", name="drain").click()
-    page.get_by_role("alert").filter(has_text="This takes the engine").wait_for()
+    page.get_by_role("alert").filter(has_text="This needs the engine").wait_for()
     assert page.get_by_text("python3 -m http.server").is_visible()
     page.close()
 
@@ -102,7 +102,7 @@ def test_address_opens_without_an_engine_or_is_explained(site, in_browser):
     page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
     assert page.locator("button[aria-label='node a, running, was down']").count() == 1
     page.evaluate("location.hash = 'fly=<img src=x>'")
-    page.get_by_role("alert").filter(has_text="This takes the engine").wait_for()
+    page.get_by_role("alert").filter(has_text="This needs the engine").wait_for()
     assert page.url.endswith("#kill=a&start=a") and page.wrong == []
     page.close()
 
@@ -138,6 +138,7 @@ def test_story_is_found_and_played(site, in_browser):
 
 def test_story_can_be_stepped_by_keyboard(site, in_browser):
     page = site("stories/unsynchronised-mirror-promoted")
+    assert "the reason appears here" in page.get_by_role("group", name="Why").inner_text()
     now = page.locator(".ws-steps [aria-current=step]")
     assert "set policy" in now.inner_text() and page.get_by_text("What do you think happens?").is_visible()
     assert page.locator(".ws-steps i:visible, .hs-ticks i").count() == 0  # which would tell how it ends

@@ -114,4 +114,4 @@ def test_uncertainty_is_stated_with_the_source_of_the_times():
     plan = played_plan(run, task, [Restart("a", "ready")])
     taken, left = sentences(times, within(run.scenario, task, plan, times))
     assert taken == "Times come from our logs: rolling_upgrades.down_s 30 (measured: 12 restarts)."
-    assert left.startswith("As well as these times are known (95 %, by 2 draws) the plan takes 16.0 to 116.0 s")
+    assert left.startswith("Given the uncertainty of these times (95 %, by 2 draws), the plan takes 16.0 to 116.0 s")

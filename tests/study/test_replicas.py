@@ -106,7 +106,7 @@ def test_own_numbers_apply_and_their_draws_widen_intervals():
     assert alone[2].share_interval[1] > alone[2].lost.interval[1] == alone[1].share_interval[1]
     assert told.notes == ("Ours: left out is what happens in no trial here: environment.partitions.every.mean_s",)
     legend = [" ".join(" ".join(view.legend(answer)).split()) for answer in (told, wide)]
-    assert "which fail as Ours has it; 50" in legend[0]
+    assert "which fail at the rates of Ours; 50" in legend[0]
     assert "whose 3 draws widen intervals" in legend[1]
 
 
@@ -129,7 +129,9 @@ def test_engine_plays_fewer_trials_than_the_kernel(monkeypatch: pytest.MonkeyPat
     answer = found(trials=1_000, version="4.3")
     assert counts == [("classic-1", 20), *((f"quorum-{members}", 1_000) for members in range(1, 8))]
     legend = " ".join(" ".join(view.legend(answer)).split())
-    assert "1,000 trials a row; 20 in each of 1 row, by the engine, as the kernel does not play version" in legend
+    assert (
+        "1,000 trials a row; 20 in each of 1 row, by the engine, because the compiled kernel does not support version"
+    ) in legend
     assert view.rows(answer)[0][-2].startswith("0 of 20 (0 % to 16.1 %)")
     assert "by the engine" not in " ".join(view.legend(found(trials=1)))
 

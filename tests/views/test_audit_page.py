@@ -37,4 +37,4 @@ def test_advice_begins_with_the_worst_risk_of_most_clusters():
 
 
 def test_page_states_that_its_advice_was_not_simulated():
-    assert "is not played on each cluster" in report_of(Summary(9, {}, [], [], [])).assumptions[1]
+    assert "was not tested on each cluster" in report_of(Summary(9, {}, [], [], [])).assumptions[1]

@@ -36,7 +36,7 @@ def test_cell_describes_stop_and_kill_if_they_differ():
 def test_omitted_rows_are_counted():
     picture = drawn(forecasts(many=forecast_matrix.MOST_ROWS + 3))
     assert len([*picture.iter(f"{SVG}rect")]) == 2 * forecast_matrix.MOST_ROWS
-    assert "and 3 more queues, which feel less" in [one.text for one in picture.iter(f"{SVG}text")]
+    assert "and 3 more queues, which are affected less" in [one.text for one in picture.iter(f"{SVG}text")]
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "x" * 300])

@@ -88,3 +88,15 @@ def test_small_share_is_not_shown_as_0(value: float, shown: str):
 
 def test_rounding_error_around_0_is_shown_as_0():
     assert {formatting.percent(value) for value in (-1e-17, 0.0, 1e-17)} == {"0 %"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown_as"),
+    [
+        ("down for 0.001 s, then 20 % of 3 MiB", "down for 0.001\u00a0s, then 20\u00a0% of 3\u00a0MiB"),
+        ("in 95 % of 12 stories", "in 95\u00a0% of 12 stories"),
+        ("<b> & 3 min", "&lt;b&gt; &amp; 3\u00a0min"),
+    ],
+)
+def test_prose_keeps_a_number_and_its_unit_on_one_line(text, shown_as):
+    assert formatting.prose(text) == shown_as

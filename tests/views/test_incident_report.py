@@ -140,7 +140,7 @@ def test_story_shows_dates_and_the_picture_the_end_of_a_long_one(tmp_path):
     assert found.story[0].text.endswith("booted RabbitMQ 3.10.8.")
     times = [row[1] for row in rows(found, STORY)]
     assert (times[0], times[-1]) == ("2026-07-01 10:00:00", "2026-07-30 10:00:49")
-    assert found.picture.title.endswith(f" Drawn is what happened from {times[-MOST_MARKS // 3]} on.")
+    assert found.picture.title.endswith(f" The picture begins at {times[-MOST_MARKS // 3]}.")
     assert len(found.picture.marks) == MOST_MARKS
     assert min(span.from_us for span in found.picture.spans) == found.picture.marks[0].at_us
 

@@ -43,7 +43,7 @@ def test_unknown_and_truncated_messages_are_reported(apart):
     shown = text(apart)
     assert "No rule recognises 1 message of 1 kind" in shown
     assert "<word> <word>" in shown
-    assert "1 line of no message" in shown
+    assert "1 line outside of messages" in shown
 
 
 def test_log_without_events_is_stated(tmp_path):

@@ -181,7 +181,7 @@ def test_idle_time_is_cut_visibly():
 
 def test_a_story_without_steps_has_only_the_band_of_its_node():
     drawn = lanes.svg(play("scenario: s\ncluster: {nodes: [a]}\nsteps: []"))
-    assert titles(drawn) == ["Lanes of the nodes over 0.0 s.", "a", "a: running from 0.0 to 0.0 s"]
+    assert titles(drawn) == ["The state of each node over 0.0 s.", "a", "a: running from 0.0 to 0.0 s"]
 
 
 def test_a_recorded_outcome_has_lanes():

@@ -182,8 +182,8 @@ def test_queue_seen_differently_by_two_sides_has_two_rows():
     ]
     told = titles(matrix.svg(DISPUTED))
     assert "q: running, as seen by b, c" in told
-    assert told[-3:] == ["a: on another side", "b: master, 10 messages", "c: mirror"]
-    assert matrix.summary(DISPUTED).endswith("; not the same on all sides: q.")
+    assert told[-3:] == ["a: in another partition", "b: master, 10 messages", "c: mirror"]
+    assert matrix.summary(DISPUTED).endswith("; not the same in all partitions: q.")
 
 
 def test_queue_known_only_to_another_side_has_a_row():

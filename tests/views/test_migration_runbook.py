@@ -52,7 +52,7 @@ def test_name_in_a_clash_is_escaped():
 def test_time_has_an_error_and_names_what_it_omits():
     deep = queue("q", messages=3_000_000, message_bytes=3_000_000_000)
     text = runbook(planned(cluster(policy(ha_mode="all"), queues=[deep])), drains([deep]), MATRIX)
-    assert "3,000,000" in text and "median error is" in text and "Left out are machines" in text
+    assert "3,000,000" in text and "median error is" in text and "The model leaves out" in text
     assert re.search(r"\d+ min, \d+ min to \d+ min", text)
     assert runbook(planned(cluster()), [], MATRIX).count("no listing was given") == 1
 

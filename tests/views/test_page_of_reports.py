@@ -33,7 +33,7 @@ def test_page_has_verdict_advice_pictures_tables_and_assumptions_in_order(name: 
     told = [
         body.index("<h1>"), body.index('<p class="verdict'), body.index("<h2>What to do"),
         body.index("<h2>At a glance"), body.index("<svg"), body.index(f"<h2>{report.parts[0].title[:9]}" if report.parts
-        else "<h2>In figures"), body.index("<h2>What is assumed"),
+        else "<h2>In numbers"), body.index("<h2>What is assumed"),
     ]  # fmt: skip
     assert told == sorted(told)
     assert Page(page).said.index(report.verdict.sentence) < Page(page).said.index("What to do")

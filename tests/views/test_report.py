@@ -31,8 +31,8 @@ def test_page_has_story_figures_ledger_and_reasons():
         assert said in page.said
     headings = re.findall("<h2>(.*?)</h2>", report.page(result, ""))
     assert headings == [
-        *("What to do", "At a glance", "What was lost, and why", "In figures", "What happened"),
-        *("The same as a scenario", "What is assumed"),
+        *("What to do", "At a glance", "What was lost, and why", "In numbers", "What happened"),
+        *("This story as a scenario file", "What is assumed"),
     ]
     assert [tag for tag, _ in page.elements].count("svg") == 6  # matrix, nodes, the queue that lost: broad and slim
 
@@ -58,7 +58,7 @@ def test_names_are_escaped():
 @pytest.mark.parametrize("file", SCENARIOS[::9], ids=lambda file: file.stem)
 def test_every_story_gives_a_page_with_valid_pictures(file):
     text = Cluster.load(file).html()
-    assert Page(text).said.count("In figures") == 1
+    assert Page(text).said.count("In numbers") == 1
     assert "td { white-space: normal !important; }" in text
     for svg in re.findall(r"<svg.*?</svg>", text, re.S):
         ElementTree.fromstring(svg)

@@ -59,8 +59,8 @@ def test_khepri_is_enabled_as_a_step_before_4_3():
 
 @pytest.mark.parametrize(
     ("nodes", "told"),
-    [("a", "its own majority"), ("ab", "Add a third node before"), ("abc", "no second one may go meanwhile"),
-     ("abcde", "1 more may go meanwhile"), ("", "without a majority of the nodes")],
+    [("a", "its own majority"), ("ab", "Add a third node first"), ("abc", "no second one may go down meanwhile"),
+     ("abcde", "1 more may go down meanwhile"), ("", "needs a majority of the nodes")],
 )  # fmt: skip
 def test_metadata_outage_is_stated_for_the_number_of_nodes(nodes: str, told: str):
     assert told in text(queues=[queue("q")], nodes=dict.fromkeys(nodes, True))
@@ -137,7 +137,7 @@ def test_blue_green_runbook_imports_users_and_moves_messages():
 
 def test_differences_of_real_nodes_are_stated():
     shown = text(policy(ha_mode="all"), queues=[queue("q")])
-    assert "unacknowledged, counts as empty there" in shown
+    assert "RabbitMQ counts it as empty" in shown
     assert "Put the copy of its data folder back" in shown and "exit status 69 if some are" in shown
     at_the_end = shown.split(": 4.2 -> 4.3")[1]
     assert "check_local_alarms" not in at_the_end and '--node="$NODE" alarms' in at_the_end

@@ -46,12 +46,12 @@ def test_first_election_and_regained_majority_have_no_sentence():
             "Messages 1 to 10 were published to q and committed by a majority (a, b, c and 2 more). They were "
             "confirmed at 0.008 s.",
         ),
-        ("fault", "From now on nothing passes between a–d, a–e, b–d and 3 more; no node has noticed yet."),
+        ("fault", "From now on, the network passes nothing between a–d, a–e, b–d and 3 more; no node has noticed yet."),
         ("fault", "q commits nothing any more: e leads it and reaches no majority of its members."),
         (
             "fault",
-            "Nothing was heard over a–d, a–e, b–d and 3 more for a while: members of quorum queues there consider "
-            "each other down.",
+            "No data came over a–d, a–e, b–d and 3 more for a while: members of quorum queues there consider each"
+            " other down.",
         ),
         ("promotion", "c was elected to lead q, in term 2."),
         (
@@ -112,7 +112,7 @@ def test_story_of_a_loss():
     told = sentences(play(UNSYNCHRONISED))
     assert [(s.t, s.step, s.tone, s.text) for s in told[-4:]] == [
         (7.005626, 7, "fault", "a was killed."),
-        (7.005626, 7, "fault", "ha.orders lost the master on a with its node."),
+        (7.005626, 7, "fault", "ha.orders lost the master on a: the node was killed."),
         (
             7.006126, 7, "promotion",
             "b, a mirror that was not synchronised, took over ha.orders from a with 10 messages; "
@@ -145,7 +145,7 @@ def test_equal_events_of_several_queues_are_one_sentence():
             {"kill": "b"},
         )
     )
-    assert "q1, q2 and q3 lost the mirror on b with its node." in told
+    assert "q1, q2 and q3 lost the mirror on b: the node went down." in told
     assert sum("mirror on b" in text for text in told) == 1
 
 

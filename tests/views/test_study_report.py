@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from hawb.study.load import read_study
+from hawb.study.numbers import PRICE
 from hawb.study.progress import Progress
+from hawb.study.trial_record import Record
 from hawb.views.formatting import about
-from hawb.views.study.study_report import LENGTHS, RESTS_ON, defaults, number, page, rate, report, report_of
+from hawb.views.study.study_report import HEADINGS, LENGTHS, RESTS_ON, defaults, number, page, rate, report, report_of
 
 ROW = {
     "design": "two", "environment": "rack", "measure": "lost", "trials": 1000, "effective_trials": 1000.0,
@@ -21,7 +23,7 @@ def test_report_has_a_table_for_each_observed_measure():
     lines = [line.split() for line in shown.splitlines()]
     assert ["rack", "two", "12,346", "1.235", "to", "23,457", "20.0", "%", "18.0", "%", "to", "23.0", "%"] in lines
     assert ["rack", "few", "12,346", "20.0", "%", "18.0", "%", "to", "23.0", "%"] in lines
-    assert "None in any trial\n  refused\n" in shown
+    assert "Zero in every trial\n  Messages refused, per trial (refused)\n" in shown
 
 
 def test_mean_of_few_events_has_no_interval_and_states_the_needed_trials():
@@ -47,8 +49,13 @@ def test_assumption_and_quantiles_precede_the_tables():
     rests, quantiles = (next(part for part in parts if part[0] == title) for title in (RESTS_ON, LENGTHS))
     assert "-1 at 0.15" in rests[2] and "-2 at 0.3" in rests[2] and "-6 at 0.6" in rests[2]
     assert "90 (70 to ?)" in quantiles[2] and "5 % above 60 (4 % to 6 %)" in quantiles[3]
-    assert parts.index(rests) < parts.index(quantiles) < [part[0] for part in parts].index("publish_down_s")
+    table = next(at for at, part in enumerate(parts) if part[0].endswith("(publish_down_s)"))
+    assert parts.index(rests) < parts.index(quantiles) < table
     assert text.count("Find out timing.election_s of your cluster") == 1 and "Play more trials" not in text
+
+
+def test_every_measure_of_a_trial_has_a_heading():
+    assert {*Record.__struct_fields__, PRICE} == set(HEADINGS)
 
 
 def judged(design: str, measure: str, low: float | None, high: float | None) -> dict:
@@ -73,16 +80,20 @@ def test_verdict_precedes_the_tables():
             for design, *ends in (("base", 0, 0), ("worse", 2, 4), ("better", -3, -1), ("alike", -1, 1))]  # fmt: skip
     verdict, _, beside, *tables, _ = report("A study", rows, "base").split("\n\n")
     assert verdict.splitlines()[1].startswith("✓ Yes: better loses less than base, and is nowhere worse.")
-    assert [part.splitlines()[0] for part in tables] == ["lost_confirmed", "publish_down_s", "outages"]
+    assert [part.splitlines()[0] for part in tables] == [
+        "Messages lost after their confirm, per trial (lost_confirmed)",
+        "Time without confirms for publishers, s per trial (publish_down_s)",
+        "Losses of the master or leader, per trial (outages)",
+    ]
     assert beside.splitlines() == [
-        "Beside base, under the same faults",
+        "Compared with base, under the same faults",
         "  rack: confirmed messages lost: less with better (-2); more with worse (+3)",
         "  rack: seconds out of use: less with better (-2); more with worse (+3)",
     ]  # fmt: skip
 
 
 def test_single_design_and_few_trials_give_no_comparison():
-    assert "Beside" not in report("A study", [judged("base", "lost_confirmed", 0, 0)], "base")
+    assert "Compared with" not in report("A study", [judged("base", "lost_confirmed", 0, 0)], "base")
     few = [judged("base", "lost_confirmed", 0, 0), judged("few", "lost_confirmed", None, None) | {"difference": 3.0}]
     assert "  rack: confirmed messages lost: no difference beyond chance" in report("A study", few, "base").splitlines()
     few = [few[0] | {"share": 0.0}, judged("few", "lost_confirmed", 1.0, 3.0) | {"share": 0.05}]
@@ -92,7 +103,7 @@ def test_single_design_and_few_trials_give_no_comparison():
 def test_weighted_trials_show_their_effective_number():
     plain, biased = report("A study", [ROW]), report("A study", [ROW, ROW | {"effective_trials": 333.4}])
     assert "effective" not in plain
-    table = next(part for part in biased.split("\n\n") if part.startswith("lost\n"))
+    table = next(part for part in biased.split("\n\n") if part.startswith("Messages lost, confirmed or not"))
     _, header, *rows = table.splitlines()
     assert "design    effective trials" in header
     assert [row.split("two")[1].split("  12,346")[0].strip() for row in rows] == ["1,000 of 1,000", "333 of 1,000"]

@@ -43,7 +43,7 @@ def test_isolated_leader_and_diverging_sides_are_stated():
     unnoticed = "no node has noticed yet that nothing passes between a–b and a–c; 3 messages for q wait"
     assert toned_headline(play(alone))["text"] == f"Nothing is lost, but q commits nothing; {unnoticed}."
     parted = steps(ALL, DECLARE, publish(3), {"partition": [["a"], ["b", "c"]]}, {"wait": 100})
-    assert "the sides of the partition do not agree about q" in toned_headline(parted)["text"]
+    assert "the partitions do not agree about q" in toned_headline(parted)["text"]
 
 
 def test_blocked_publishers_and_empty_clusters_are_stated():

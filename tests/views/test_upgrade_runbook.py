@@ -87,9 +87,10 @@ stop the next node.
 | without any wait | 1,000 | 0 | 10.60 s | 2 | 100.3 s |
 | Kubernetes: reverse ordinal, ready probe only | 1,000 | 0 | 0.30 s | 2 | 109.8 s |
 
-Searched for the least of lost_confirmed, lost, outage_s, skew, duration_s, in this order, with the waits \
+hawb searched for the plan with the least lost_confirmed, lost, outage_s, skew, duration_s, in this order of \
+importance, with the waits \
 ready; quorum + 1; synced; synced, quorum + 1: 26 turns played for 2 kinds of 2 queues; every order and wait \
-was tried, with the draws of the scenario's seed.
+was tried. Random choices follow the scenario's seed.
 
 ## 1. b
 
@@ -108,7 +109,7 @@ systemctl start rabbitmq-server
 
 ## 2. c
 
-Wait for: synced, quorum + 1. Without a wait queues could not be used for 5.00 s longer, added up, qq among \
+Wait for: synced, quorum + 1. Without a wait queues could not be used for 5.00 s longer in all, qq among \
 them. In the model it stops at 36.904 s and runs again at 72.904 s.
 
 ```bash
@@ -149,7 +150,7 @@ rabbitmqctl --node=a await_startup --timeout=3600
 ```
 
 One node has 1 master or leader more than another. `rabbitmq-queues rebalance all` would leave a difference of\
- 1, and cost 0.00 s of outage, added up, and no messages.
+ 1, and cost 0.00 s of outage in all, and no messages.
 
 ## Affected queues
 

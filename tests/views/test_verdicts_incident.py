@@ -83,7 +83,7 @@ def test_every_cause_has_a_text():
 
 def test_advice_names_prevention_and_commands():
     asked = todo(incident(GIVEN_TO_SIDES), PLAIN)
-    assert asked[0].what.startswith("Any of these would have kept what may be lost of ")
+    assert asked[0].what.startswith("Any of these would have kept the messages of ")
     # Autoheal keeps these 6 too, but more messages of all queues together are lost (161 instead of 60).
     assert asked[0].what.endswith(
         ": cluster_partition_handling: ignore; cluster_partition_handling: pause_minority.")  # fmt: skip

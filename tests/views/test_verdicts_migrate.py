@@ -65,4 +65,4 @@ def test_runbook_is_the_last_advice():
     plan = planned(cluster(policy(ha_mode="all"), queues=[READY, BLOCKED, CHANGED]))
     asked = todo(plan, ("hawb migrate x",))
     assert asked[-1].commands == ("hawb migrate x",) and len(asked) <= 3
-    assert asked[0].what.startswith("Move by new virtual hosts")
+    assert asked[0].what.startswith("Move to new virtual hosts")

@@ -75,7 +75,7 @@ def test_declared_size_of_a_stream_is_stated():
     first, second, rule = on_streams(findings)
     assert first == "s: declared with an initial cluster size of 2."
     assert second.startswith("t: declared with a replica on every node that the cluster has then")
-    assert "1 or 2 replicas outlives no failure, with 3 or 4 one" in rule
+    assert "with 1 or 2 replicas survives no failure, with 3 or 4 it survives one" in rule
     assert [one.declared for one in findings.advice] == [2, None]
 
 

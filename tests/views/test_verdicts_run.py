@@ -47,7 +47,7 @@ def advice(scenario: Scenario) -> tuple[ToDo, ...]:
         ((DECLARE, PUBLISH, {"kill": "a"}, {"start": "a"}),
          "Yes: nothing is lost, and every queue can be used; q could not be used for up to"),
         ((TRANSIENT, {"publish": {"queue": "t", "count": 1}}, {"kill": "a"}),
-         "No: 1 message of t is lost, it was confirmed."),
+         "No: 1 message of t is lost, and it was confirmed."),
         ((TRANSIENT, {"declare": {"queue": "u", "node": "a", "durable": False}},
           {"publish": {"queue": "t", "count": 2}}, {"publish": {"queue": "u", "count": 3}}, {"kill": "a"}),
          "No: 5 messages of u and t are lost, all of them confirmed."),
@@ -69,12 +69,12 @@ def test_verdict_is_unknown_during_a_partition():
     told = verdict(parted)
     assert (told.answer, told.exit_status) == ("unknown", 3)
     assert told.sentence.startswith("Cannot tell: nothing is lost")
-    assert "the sides of the partition do not agree" in told.sentence
+    assert "the partitions do not agree" in told.sentence
 
 
 def test_advice_names_remedy_nodes_and_mirrors():
     remedy, start, synchronise = advice(load(UNSYNCHRONISED))
-    assert remedy.what.startswith("Any of these would have kept what ha.orders lost in step ")
+    assert remedy.what.startswith("Any of these would have kept the messages that ha.orders lost in step ")
     assert start.commands == tuple(f"systemctl start rabbitmq-server   # on {node}" for node in "ac")
     assert synchronise.commands == ("rabbitmqctl sync_queue -p / ha.orders",)
     behind = story(policy(ha_mode="all"), DECLARE, PUBLISH, {"stop": "b"}, {"start": "b"})
@@ -85,15 +85,16 @@ def test_advice_names_remedy_nodes_and_mirrors():
 @pytest.mark.parametrize(
     ("handling", "published", "what", "commands"),
     [
-        ("pause_minority", (), "Mend the network: paused nodes wait for it.", ()),
-        ("autoheal", (), "Mend the network between b and c | a: until then they do not see each other.", ()),
-        ("ignore", ("b",), "Mend the network between b and c | a, then restart a: the partition lasts until"
-         " then.", ("rabbitmqctl -n a stop", "systemctl start rabbitmq-server   # on a")),
-        ("ignore", ("a",), "Mend the network between b and c | a, then restart b and c: the partition lasts until"
-         " then.", tuple(f"rabbitmqctl -n {node} stop" for node in "bc")
+        ("pause_minority", (), "Repair the network: paused nodes wait for it.", ()),
+        ("autoheal", (), "Repair the network between b and c | a: until then they do not see each other.", ()),
+        ("ignore", ("b",), "Repair the network between b and c | a, then restart a: the partition lasts until"
+                           " then.", ("rabbitmqctl -n a stop", "systemctl start rabbitmq-server   # on a")),
+        ("ignore", ("a",), "Repair the network between b and c | a, then restart b and c: the partition lasts until"
+                           " then.", tuple(f"rabbitmqctl -n {node} stop" for node in "bc")
          + tuple(f"systemctl start rabbitmq-server   # on {node}" for node in "bc")),
-        ("ignore", ("a", "b"), "Let consumers empty q on a: what that side alone has is lost otherwise. Mend the"
-         " network between b and c | a, then restart a: the partition lasts until then.",
+        ("ignore", ("a", "b"), "Let consumers empty q on a: otherwise, messages that only this partition has are"
+                               " lost. Repair the network between b and c | a, then restart a: the partition lasts"
+                               " until then.",
          ("rabbitmqctl -n a stop", "systemctl start rabbitmq-server   # on a")),
     ],
 )  # fmt: skip
@@ -185,10 +186,11 @@ def test_harmful_command_is_advised_to_be_omitted_or_prepared(how: str, named: s
 def test_advice_states_that_nothing_helps():
     """All nodes of the cluster have a member, and most of their disks are lost."""
     assert advice(load(DATA / "scenarios" / "quorum-majority-of-disks-lost.yaml"))[0].what == (
-        "Nothing was found that would have kept what orders lost in step 9: no change of the story comes into question."
+        "hawb found no change that would have kept the messages that orders lost in step 9: this story has no change"
+        " to try."
     )
     first = advice(load(DATA / "scenarios" / "quorum-last-node-lost-for-good.yaml"))[0].what
-    assert first.startswith("Nothing was found that would have kept what ha.orders lost in step 12: 5 changes of")
+    assert first.startswith("hawb tried 5 changes of the story. None would have kept the messages that ha.orders lost")
 
 
 def test_advice_states_that_the_queue_stays_down():
@@ -214,7 +216,7 @@ def test_refused_messages_have_simulated_advice():
 
 
 def test_verdict_no_without_advice_states_it():
-    assert [one.what for one in advice(story(DECLARE, {"purge": "r"}))] == ["Nothing was found that makes this better."]
+    assert [one.what for one in advice(story(DECLARE, {"purge": "r"}))] == ["hawb found no change that improves this."]
     assert advice(story(DECLARE)) == ()
 
 
@@ -222,7 +224,10 @@ def test_long_story_is_not_simulated_again(monkeypatch):
     monkeypatch.setattr("hawb.planning.advised.MOST_EVENTS", 3)
     assert MOST_EVENTS > 3
     run = Run.of(story(*LOSING["disk lost"]))
-    assert told(run)[0].what == "What would have kept what q lost was not tried, as the story is long: ask the lab."
+    assert told(run)[0].what == (
+        "The story is long, so hawb did not try what would have kept the messages of q. Open the story in the lab to"
+        " try it."
+    )
 
 
 def test_earlier_declaration_is_not_advised_if_the_queue_is_gone_by_then():

@@ -47,7 +47,7 @@ LOST, DOWN, MOMENT = effect("q", 5), effect("r", down=True, reason="no_majority"
          "No: stopping c leaves 3 queues out of use; stopping a leaves q0 and q1 out of use."),
         ([forecast("abcde"[number], (effect(f"q{number}", down=True),)) for number in range(5)],
          "No: stopping a leaves q0 out of use; stopping b leaves q1 out of use; stopping c leaves q2 out of use;"
-         " stopping d and e hurts queues too."),
+         " stopping d and e harms queues too."),
     ],
 )  # fmt: skip
 def test_verdict_is_yes_yes_but_or_no(forecasts: list[Forecast], sentence: str):

@@ -67,7 +67,7 @@ def test_too_few_events_show_no_difference():
     rows = [base() | rare, estimate("new", "lost_confirmed", -3.0, -1.0) | rare]
     answer = verdict(rows, "base")
     assert answer.sentence == (
-        "Cannot tell: too few trials had any: 60 of two designs, and a difference from base takes 64."
+        "Cannot tell: too few trials had such an event: 60 of two designs; a difference from base needs 64."
     )
     assert todo(rows, answer, "base", "hawb study x")[0].commands == ("hawb study x",)
     rows[0] |= {"share": 0.2}
@@ -118,7 +118,8 @@ def test_too_few_effective_trials_give_no_verdict():
     rows = [base() | {"trials": 20_000, "effective_trials": 81.0, "mean_low": None, "mean_high": None}]
     answer = verdict(rows, "base")
     assert answer.sentence == (
-        "Cannot tell: the trials of base in rack are worth 81 of 20,000 plain ones, since failures are biased too much."
+        "Cannot tell: the trials of base in rack count only as 81 of 20,000 unbiased ones, because failures are"
+        " biased too much."
     )
     assert todo(rows, answer, "base", "x")[0].what.startswith("Bias failures less")
     assert verdict([rows[0] | {"effective_trials": 400.0}], "base").answer == "no"
@@ -132,8 +133,8 @@ def test_design_with_unobserved_split_brain_is_not_recommended():
     assert todo(rows, answer, "base", "x", unseen)[0].what.startswith("Choose new instead of base")
     answer = verdict(rows[:2], "base", unseen)
     assert answer.sentence == (
-        "Cannot tell: a split brain of autoheal may lose messages that trials do not count: their clients are all on"
-        " one side."
+        "Cannot tell: a split brain of autoheal may lose messages that the trials do not count: all clients of a"
+        " trial are in one partition."
     )
     assert "clients: every_node" in todo(rows[:2], answer, "base", "x", unseen)[0].what
     assert verdict(rows, "autoheal", unseen).answer == "unknown"
@@ -142,7 +143,7 @@ def test_design_with_unobserved_split_brain_is_not_recommended():
 def test_difference_below_the_threshold_needs_no_advice():
     rows = [base(), estimate("new", "lost_confirmed", -3.0, 2.0) | {"least_difference": 5.0}]
     answer = verdict(rows, "base")
-    assert answer.sentence == "No: no design differs from base by as much as matters."
+    assert answer.sentence == "No: no design differs from base by enough to matter."
     assert todo(rows, answer, "base", "x") == ()
 
 

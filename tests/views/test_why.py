@@ -43,8 +43,8 @@ def test_a_message_that_was_delivered_twice():
         nodes=("a", "b"),
     )
     assert (
-        "It was delivered 2 times: to consumer c1 at 0.003 s, then b took over at 0.004 s, to which its predecessor's "
-        "deliveries are unknown, to consumer c1 at 0.004 s."
+        "It was delivered 2 times: to consumer c1 at 0.003 s, then b took over at 0.004 s and did not know what the"
+        " earlier master had delivered, to consumer c1 at 0.004 s."
     ) in why(result, "q", 1)
 
 

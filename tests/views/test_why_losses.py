@@ -16,11 +16,11 @@ from hawb.views.story.why import why, whys
 def test_an_unsynchronised_promotion():
     assert whys(play(UNSYNCHRONISED)) == [
         "Messages 1 to 100 of ha.orders were lost at 7.006 s. The last running replica that had them was the master on "
-        "a, which was killed at 7.006 s. Of the other replicas that had had them, b was shut down at 0.003 s, c was "
-        "shut down at 6.006 s. b, the oldest mirror that was left, had joined at 6.004 s, after them, and was not "
-        "synchronised: ha-sync-mode is manual (its default), and nobody asked for a synchronisation. "
-        "ha-promote-on-failure is always (its default), so b took over with the 10 messages that it had. What a and c "
-        "have of them on disk is deleted on return. The broker confirmed all of them."
+        "a, which was killed at 7.006 s. Other replicas had held them: b was shut down at 0.003 s, c was "
+        "shut down at 6.006 s. b, the oldest remaining mirror, had joined at 6.004 s, after they were published, and"
+        " was not synchronised: ha-sync-mode is manual (its default), and no synchronisation was requested. "
+        "ha-promote-on-failure is always (its default), so b took over with the 10 messages that it had. The copies"
+        " on the disks of a and c are deleted when the nodes return. The broker confirmed all of them."
     ]
 
 
@@ -43,7 +43,7 @@ def test_parts_of_a_loss_with_different_histories_are_explained_separately():
     )
     first, second = whys(result)
     assert "Messages 1 to 5 of q" in first
-    assert "Of the other replicas that had had them, b was shut down at 0.0" in first
+    assert "Other replicas had held them: b was shut down at 0.0" in first
     assert "Messages 6 to 10 of q" in second
     assert "other replicas" not in second
     assert "ha-promote-on-shutdown is always and ha-promote-on-failure is always (its default), so b" in second
@@ -60,7 +60,7 @@ def test_synchronisation_interrupted_by_the_end_of_the_master():
         nodes=("a", "b"),
     )
     assert (
-        "b, the oldest mirror that was left, had been emptied by a synchronisation that ended early at 48.0 s."
+        "b, the oldest remaining mirror, had been emptied by a synchronisation that ended early at 48.0 s."
         in (whys(result)[0])
     )
     assert "b took over empty." in whys(result)[0]
@@ -79,7 +79,8 @@ def test_mirror_that_received_all_messages_had_them():
         {"start": "c"},
         {"kill": "a"},
     )
-    assert re.search(r"that had had them, c was shut down at 7\.\d+ s, b was shut down at 6\.\d+ s\.", whys(result)[0])
+    others = r"Other replicas had held them: c was shut down at 7\.\d+ s, b was shut down at 6\.\d+ s\."
+    assert re.search(others, whys(result)[0])
 
 
 def test_mirror_that_refused_promotion_had_them_until_then():
@@ -97,7 +98,7 @@ def test_mirror_that_refused_promotion_had_them_until_then():
         nodes=("a", "b"),
     )
     assert "Messages 6 to 10 of q were lost" in whys(result)[1]
-    assert "had had them, b deleted its copy instead of taking over at 6.0" in whys(result)[1]
+    assert "Other replicas had held them: b deleted its copy instead of taking over at 6.0" in whys(result)[1]
 
 
 def test_restarted_master_had_them_until_it_went_down_again():
@@ -116,7 +117,7 @@ def test_restarted_master_had_them_until_it_went_down_again():
         nodes=("a", "b"),
     )
     assert "was the master on b, which was killed" in whys(result)[0]
-    assert re.search(r"that had had them, a was shut down at \d\d\.", whys(result)[0])
+    assert re.search(r"Other replicas had held them: a was shut down at \d\d\.", whys(result)[0])
 
 
 def test_a_mirror_that_came_back_after_a_cancelled_synchronisation_is_one_that_joined_late():
@@ -133,7 +134,7 @@ def test_a_mirror_that_came_back_after_a_cancelled_synchronisation_is_one_that_j
         {"kill": "a"},
         nodes=("a", "b"),
     )
-    assert "b, the oldest mirror that was left, had joined at 37.0" in whys(result)[0]
+    assert "b, the oldest remaining mirror, had joined at 37.0" in whys(result)[0]
 
 
 def test_mirror_restarted_after_its_master_died_could_not_synchronise():
@@ -148,8 +149,8 @@ def test_mirror_restarted_after_its_master_died_could_not_synchronise():
     )
     [loss] = whys(result)
     assert "a, which was killed at 1.0" in loss
-    assert "b joined at 6.0" in loss and "when no replica with them was left. ha-promote-on-failure is" in loss
-    assert "so b took over empty. What a has of them on disk is deleted on return." in loss
+    assert "b joined at 6.0" in loss and "when no replica that had them was left. ha-promote-on-failure is" in loss
+    assert "so b took over empty. The copy on the disk of a is deleted when the node returns." in loss
 
 
 def test_synchronised_mirror_on_the_record_permits_promotion_of_an_older_one():
@@ -162,8 +163,8 @@ def test_synchronised_mirror_on_the_record_permits_promotion_of_an_older_one():
         {"kill": ["a", "c"]},
     )
     assert (
-        "ha-promote-on-failure is when-synced, but that only asks whether the queue's record lists any synchronised "
-        "mirror, and it did, so b took over empty."
+        "ha-promote-on-failure is when-synced. RabbitMQ only checks whether the queue's record lists any synchronised"
+        " mirror, and it did, so b took over empty."
     ) in whys(result)[0]
 
 
@@ -181,10 +182,10 @@ steps:
 """
     )
     assert whys(result) == [
-        "Messages 1 to 5 of q were lost at 0.001 s. The master on a, which had them, was killed at 0.0 s. b, the "
-        "oldest mirror that was left, was not synchronised. ha-promote-on-failure is always (its default), so b took "
-        "over empty. What a has of them on disk is deleted on return. Whether their publishers had a confirm is not "
-        "known: they were there from the start."
+        "Messages 1 to 5 of q were lost at 0.001 s. The master on a, which had them, was killed at 0.0 s. b, the"
+        " oldest remaining mirror, was not synchronised. ha-promote-on-failure is always (its default), so b took "
+        "over empty. The copy on the disk of a is deleted when the node returns. It is not known whether their"
+        " publishers got confirms: the messages were there from the start."
     ]
 
 
@@ -201,7 +202,7 @@ def test_moved_master_left_nothing_on_disk():
         nodes=("a", "b"),
     )
     (told_of_q,) = whys(result)
-    assert "which was dropped so that another takes over" in told_of_q
+    assert "which was dropped so that another replica takes over" in told_of_q
     assert "on disk" not in told_of_q
 
 
@@ -237,7 +238,7 @@ def test_queues_deleted_with_their_node(field, words):
 def test_cause_without_an_explanation_uses_its_chain(monkeypatch):
     monkeypatch.setattr(losses, "EXPLANATIONS", {})
     assert (
-        "7.006 s: a was killed. 7.006 s: b learnt that a is gone. 7.006 s: b, a mirror that was not synchronised"
+        "7.006 s: a was killed. 7.006 s: b noticed that a is gone. 7.006 s: b, a mirror that was not synchronised"
     ) in whys(play(UNSYNCHRONISED))[0]
 
 

@@ -3,7 +3,7 @@
 const signs_of = () => [
   ["master", "■", word("master")], ["synchronised", "●", word("mirror or follower")],
   ["unsynchronised", "◔", word("mirror that lacks messages")], ["leader", "⬢", word("leader")],
-  ["down", "✕", word("down, its disk hatched")],
+  ["down", "✕", word("down; hatched: what its disk holds")],
 ];
 
 class TopBar {
@@ -24,10 +24,10 @@ class TopBar {
 
 class TimeBar {
   constructor(on) {
-    this.back = make("button", { type: "button", "aria-label": word("step back"), title: word("back by one animation, or to before the last step"), onclick: on.back }, "◀");
+    this.back = make("button", { type: "button", "aria-label": word("step back"), title: word("go back by one animation, or to the moment before the last step"), onclick: on.back }, "◀");
     this.play = make("button", { type: "button", class: "hs-play", onclick: on.play });
-    this.next = make("button", { type: "button", "aria-label": word("step forward"), title: word("forward by one animation, or to the next step"), onclick: on.next }, "▶");
-    this.moment = make("input", { type: "range", min: 0, "aria-label": word("moment"), title: word("any moment of the story") });
+    this.next = make("button", { type: "button", "aria-label": word("step forward"), title: word("go forward by one animation, or to the next step"), onclick: on.next }, "▶");
+    this.moment = make("input", { type: "range", min: 0, "aria-label": word("moment"), title: word("go to any moment of the story") });
     this.moment.addEventListener("change", () => on.look(Number(this.moment.value)));
     this.ticks = make("div", { class: "hs-ticks", "aria-hidden": "true" });
     this.pointed = make("b", { class: "hs-pointed", hidden: true, text: "▾" });
@@ -39,7 +39,7 @@ class TimeBar {
   draw(bar, player) {
     this.back.disabled = !bar.played && !player.phases.length;
     this.next.disabled = bar.played === bar.steps && player.is_over;
-    this.next.title = bar.next ? word("forward by one animation, or to the next step: {step}", { step: bar.next }) : word("forward by one animation");
+    this.next.title = bar.next ? word("go forward by one animation, or to the next step: {step}", { step: bar.next }) : word("go forward by one animation");
     this.moment.max = bar.moments - 1;
     this.moment.value = bar.position;
     this.moment.setAttribute("aria-valuetext", word("{time} of {end} seconds", { time: bar.time, end: bar.end }));

@@ -90,10 +90,10 @@ class Columns {
       make("button", { type: "button", text: word("try"), "aria-label": word("try {what}", { what }), onclick: () => this.ask({ do: "try", number }) })));
     const rest = next.map((one) => make("button", { type: "button", text: one.label, onclick: () => this.ask({ ...one, do: "suggested" }) }));
     return [
-      found.length ? make("p", { class: "hs-lead", text: word("This would have kept them:") }) : null,
+      found.length ? make("p", { class: "hs-lead", text: word("This would have kept the messages:") }) : null,
       found.length ? make("ol", {}, ...found) : null,
-      asks && by_itself ? make("p", { class: "hs-none", text: word("Looking for what would have kept them…") }) : null,
-      asks && !by_itself ? make("button", { type: "button", text: word("what would have kept them?"), onclick: () => this.ask({ do: "ask" }) }) : null,
+      asks && by_itself ? make("p", { class: "hs-none", text: word("Looking for a change that would have kept the messages…") }) : null,
+      asks && !by_itself ? make("button", { type: "button", text: word("what would have kept the messages?"), onclick: () => this.ask({ do: "ask" }) }) : null,
       rest.length ? make("p", { class: "hs-lead", text: found.length ? word("Or go on:") : word("What would fix it:") }) : null,
       rest.length ? make("div", { class: "hs-next" }, ...rest) : null,
       !found.length && !rest.length && !asks ? make("p", { class: "hs-none", text: tone === "well" ? word("Break something: everything can be undone.") : word("Step back, or go on from here.") }) : null,

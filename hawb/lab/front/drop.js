@@ -15,7 +15,7 @@ function render({ model, el }) {
   async function take(files) {
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     refused.textContent = bytes > MOST_BYTES
-      ? word("These are {count} MB, and a page takes {most} MB at most. Use the command in a terminal.", { count: whole(Math.ceil(bytes / 1e6)), most: whole(MOST_BYTES / 1e6) }) : "";
+      ? word("These files have {count} MB; a page accepts at most {most} MB. Use the command in a terminal.", { count: whole(Math.ceil(bytes / 1e6)), most: whole(MOST_BYTES / 1e6) }) : "";
     if (!files.length || bytes > MOST_BYTES) return;
     const contents = await Promise.all(files.map((file) => file.arrayBuffer()));
     model.send({ names: files.map(({ name }) => name) }, undefined, contents);

@@ -20,6 +20,7 @@ class LogView {
       ...member.entries.map((entry, at) => this.entry(entry, indices[at] === member.commit))));
     this.box.replaceChildren(
       this.hide, make("table", {}, make("caption", { text: log.title }), make("thead", {}, head), make("tbody", {}, ...rows)),
+      make("p", { class: "hs-none", text: word("t1: an entry of term 1. Solid: known to be committed; dashed: not known to be committed.") }),
       ...log.waiting.map((text) => make("p", { text })));
     reachable(this.box);
   }

@@ -2,7 +2,7 @@
 
 const role_word = (role) => ({
   master: word("master"), synchronised: word("mirror"), unsynchronised: word("mirror, lacks messages"), mirror: word("mirror"),
-  leader: word("leader"), leader_alone: word("leader, alone"), follower: word("follower"), down: word("down"),
+  leader: word("leader"), leader_alone: word("leader without a majority"), follower: word("follower"), down: word("down"),
   left_over: word("on disk"), beyond: "", none: word("gone"),
 })[role];
 const state_word = (state) => ({
@@ -53,7 +53,7 @@ class Picture {
     scene.sides.slice(1).forEach((_, side) => {
       const at = scene.nodes.findIndex((node) => node.side === side + 1);
       this.kept.keep(`gap ${side}`, scene.noticed, `1 / ${columns[at] - 1} / ${end} / auto`, () =>
-        make("div", { class: "hs-gap", title: scene.noticed ? "" : word("no node has noticed yet") }, make("span", { text: scene.noticed ? word("two sides") : word("links down") })));
+        make("div", { class: "hs-gap", title: scene.noticed ? "" : word("no node has noticed yet") }, make("span", { text: scene.noticed ? word("partition") : word("links down") })));
     });
     scene.rows.forEach((row, at) => this.row(row, at + 2, scene, columns, bar));
     this.kept.end();
@@ -162,7 +162,7 @@ class Picture {
     const told = make("span", { class: "hs-told" }, was, glyph(cell.role, cell.glyph),
       make("b", { text: ` ${held}${cell.count}${short}` }),
       detailed ? make("small", { text: [cell.term ? word("term {term}", { term: cell.term }) : "", cell.syncing ? word("syncing") : role_word(cell.role)].filter(Boolean).join(", ") })
-        : cell.term ? make("small", { text: ` t${cell.term}` }) : null);
+        : cell.term ? make("small", { text: ` ${word("term {term}", { term: cell.term })}` }) : null);
     return make(
       "div",
       { class: `hs-cell hs-${cell.role}${cell.was ? " hs-changed" : ""}`, "aria-hidden": "true", "data-place": `cell ${row.queue} ${node.name}`,

@@ -112,7 +112,7 @@ class Player {
   caption() {
     const phase = this.phases[Math.min(Math.floor(this.position), this.phases.length - 1)];
     if (!phase || this.is_over) return "";
-    return phase.length > 1 ? word("{text} And {count} more like it.", { text: phase[0].text, count: phase.length - 1 }) : phase[0].text;
+    return phase.length > 1 ? word("{text} {count} more such events follow.", { text: phase[0].text, count: phase.length - 1 }) : phase[0].text;
   }
 
   draw(t) {

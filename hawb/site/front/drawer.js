@@ -19,12 +19,12 @@ class TextDrawer {
   }
 
   form({ typed, about, message }) {
-    const text = make("textarea", { rows: 7, spellcheck: "false", "aria-label": word("a step, as a scenario file has it") });
+    const text = make("textarea", { rows: 7, spellcheck: "false", "aria-label": word("a step, as written in a scenario file") });
     text.value = typed;
     const play = () => this.send({ do: "step", text: text.value });
     text.addEventListener("keydown", (event) => event.key === "Enter" && event.ctrlKey && play());
     return [
-      make("p", { text: word("A step, as a scenario file has it: one verb and its argument.") }), text,
+      make("p", { text: word("A step, as written in a scenario file: one verb and its argument.") }), text,
       message ? make("p", { class: "hs-answer", role: "alert", text: message }) : null,
       make("button", { type: "button", text: word("play this step"), onclick: play }), make("pre", { class: "hs-none", text: about }),
     ].filter(Boolean);

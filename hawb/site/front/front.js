@@ -113,8 +113,8 @@ async function begin() {
     /** What to do about a message that was not played in advance; whether the engine will answer it. */
     lacks: (message) => {
       if (message.do === "language") first_in(message.language).then((first) => model.speak(first, message));
-      else if (has_engine) say(word("Python is on its way. What you asked for is done as soon as it is here."));
-      else model.refuse(message, word("This takes the engine, which runs only in a page that comes from a server. See below."));
+      else if (has_engine) say(word("Python is still loading. Your action is carried out as soon as it has loaded."));
+      else model.refuse(message, word("This needs the engine, which runs only if a server delivers this page. See below."));
       return has_engine && message.do !== "language";
     },
   });
@@ -135,7 +135,7 @@ async function begin() {
   } else {
     model.waits = true;
     place.hidden = true;
-    say(word("Python is on its way. What you asked for is done as soon as it is here."));
+    say(word("Python is still loading. Your action is carried out as soon as it has loaded."));
   }
   window.addEventListener("hashchange", () => model.send({ do: "address", address: wanted() }));
   if (has_engine) (window.requestIdleCallback ?? setTimeout)(() => start(model, address, spoken)); // once the page is drawn

@@ -133,7 +133,7 @@ function forget() {
 }
 
 function start() {
-  say("Python is on its way. You can read meanwhile.");
+  say("Python is still loading. You can already read.");
   const worker = new Worker("../worker.js?lesson", { type: "module" });
   const page = new Page(worker);
   const fail = (error) => say(`The engine did not answer: ${error}`);

@@ -9,11 +9,16 @@ class Told extends Columns {
   constructor(on_chain) {
     super(() => {}, on_chain);
     const section = this.box.querySelector(".hs-now");
-    section.setAttribute("aria-label", section.querySelector("h2").textContent = "What would have kept them");
+    section.setAttribute("aria-label", section.querySelector("h2").textContent = "What would have kept the messages");
   }
 
   can() {
     return [];
+  }
+
+  why(leads, at) {
+    if (leads.why.length || leads.chains.some((links) => links.length)) return super.why(leads, at);
+    return [make("p", { class: "hs-none", text: "If messages are lost or a queue goes out of use, the reason appears here." })];
   }
 
   now({ kept }) {

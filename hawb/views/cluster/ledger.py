@@ -98,7 +98,7 @@ def html(outcome: dict, was: dict | None = None) -> str:
         for row in entries
     )
     heads = {_("queue"): NAME_CELL} | {_(column): CELL for column in used}
-    return table(_("What became of the messages"), heads, body)
+    return table(_("What happened to the messages"), heads, body)
 
 
 def _figure(column: str, figure: Figure) -> str:

@@ -46,10 +46,9 @@ BAR_PX = 80
 
 
 WRITTEN = Plural(
-    "{messages} came in and was written {count} times, {each} times each: replicas share no work, each does all of "
-    "it.",
-    "{messages} came in and were written {count} times, {each} times each: replicas share no work, each does all of "
-    "it.",
+    "{messages} was published and written {count} times in all, {each} times each: every replica writes every message.",
+    "{messages} were published and written {count} times in all, {each} times each: every replica writes every"
+    " message.",
 )
 
 
@@ -93,11 +92,11 @@ def summary(outcome: dict) -> str:
     parts = []
     if served:
         words = {"node": shown(busiest.node), "count": busiest.serves, "queues": counted(served, "queue")}
-        parts.append(_("{node} serves most: {count} of {queues}.", **words))
+        parts.append(_("{node} has the most masters and leaders: those of {count} of {queues}.", **words))
     if published:
         times = {"count": whole(written), "each": f"{written / published:.1f}"}
         parts.append(ngettext(*WRITTEN, published, messages=sentence(counted(published)), **times))
-    return paragraph(parts) or _("No queue is served, and nothing was published.")
+    return paragraph(parts) or _("No queue has a master or leader, and no message was published.")
 
 
 def text(outcome: dict) -> str:

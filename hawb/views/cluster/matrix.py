@@ -181,7 +181,7 @@ def summary(outcome: dict) -> str:
         word = STATES[state]
         faults += [_("{state}: {queues}", state=_(word), queues=listing(names))] if names else []
     disputed = [name for name in queues if "views" in queues[name]]
-    faults += [_("not the same on all sides: {queues}", queues=listing(disputed))] if disputed else []
+    faults += [_("not the same in all partitions: {queues}", queues=listing(disputed))] if disputed else []
     size = {"nodes": counted(len(nodes), "node"), "queues": counted(len(queues), "queue")}
     everything = "; ".join(faults) or _("everything runs")
     return _("Replica matrix of {nodes} and {queues}; {everything}.", **size, everything=everything)

@@ -36,7 +36,8 @@ FIGURES: dict[str, Callable[[dict, dict, dict], str]] = {
 `sync s` is the time for which synchronisation blocked the queue, `sent` the bytes sent to its replicas.
 """
 
-CHANCE = N_("Where RabbitMQ chooses at random, as for the nodes of mirrors, each story makes its own choices.")
+CHANCE = N_("RabbitMQ makes some choices at random, such as the nodes of mirrors. Each story makes its own random"
+            " choices.")
 
 ALWAYS = ("messages", "lost (confirmed)")
 """The figures that are shown even if no queue differs in them."""

@@ -125,6 +125,8 @@ STATES: Mapping[str, tuple[str, str]] = {
 """The words for a state, and the look of its bar; other states (down, not known) have no bar."""
 
 _EDGE = f'stroke="{ink("ground")}" stroke-width="1.5" paint-order="stroke"'
+_HALO = f'stroke="{ink("ground")}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
+"""The ground around the letters of a text, so that no line runs through them."""
 SHAPES: Mapping[str, tuple[str, str]] = {
     "killed": ("killed", f'<path d="M-5.5-5.5 5.5 5.5M5.5-5.5-5.5 5.5" stroke="{ink("lost")}" stroke-width="3"/>'),
     "stopped": ("stopped", f'<rect x="-5" y="-5" width="10" height="10" fill="{ink("down")}" {_EDGE}/>'),
@@ -169,10 +171,12 @@ def svg(picture: Picture, titled: bool = False, *, slim: bool = False) -> str:
     top = TOP + (30 * len(_lines(picture.title)) if titled else 0)
     lanes, bottom = _laid_out(picture, scale, top)
     key, height = _key(picture, bottom + FOOT, 8 if slim else left, width)
+    tears = [_tear(tear, lanes, scale) for tear in picture.tears]
     drawn = "".join((
-        *(_tear(tear, lanes, scale) for tear in picture.tears),
+        *(ground for ground, _ in tears),
         *(_lane(node, lane, picture, scale) for node, lane in lanes.items()),
         *(_way(way, number, lanes, scale) for number, way in enumerate(picture.ways)),
+        *(words for _, words in tears),
         _names_of_ways(picture.ways, lanes, scale),
         *(_words(lane, scale) for lane in lanes.values()),
         *(_mark(mark, lanes, scale) for mark in picture.marks if mark.node in lanes),
@@ -268,7 +272,8 @@ def _words(lane: _Lane, scale: Axis) -> str:
         drawn += (f'<rect x="{start:.1f}" y="{base - 10.5:g}" width="{wide:.1f}" height="13" rx="6.5"'
                   f' fill="{ink("accent")}"/><text x="{start + wide / 2:.1f}" y="{base:g}" font-size="10.5"'
                   f' font-weight="700" text-anchor="middle" fill="{ink("ground")}">{mark.number}</text>'
-                  f'<text x="{start + wide + 4:.1f}" y="{base:g}" font-size="11.5">{escape(words)}</text>')  # fmt: skip
+                  f'<text x="{start + wide + 4:.1f}" y="{base:g}" font-size="11.5" {_HALO}>'
+                  f"{escape(words)}</text>")  # fmt: skip
     return drawn
 
 
@@ -278,23 +283,23 @@ def _mark(mark: Mark, lanes: Mapping[str, _Lane], scale: Axis) -> str:
             f"{ground}{SHAPES[mark.look][1]}</g>")  # fmt: skip
 
 
-def _tear(tear: Tear, lanes: Mapping[str, _Lane], scale: Axis) -> str:
-    """Draw a partition: a coloured background and a jagged line between lanes of different sides."""
+def _tear(tear: Tear, lanes: Mapping[str, _Lane], scale: Axis) -> tuple[str, str]:
+    """Draw a partition: a coloured background with a jagged line between lanes of different sides, and its words."""
     x, end = scale.at(tear.from_us), scale.at(tear.until_us)
     of = {node: at for at, side in enumerate(tear.sides) for node in side}
     long = lasted(tear.until_us - tear.from_us)
     label = f"{' | '.join(', '.join(map(shown, side)) for side in tear.sides)}: {long}"
-    drawn, words = "", f"apart for {long}"
+    drawn, told, words = "", "", f"apart for {long}"
     for (one, lane), (other, below) in pairwise(lanes.items()):
         if one in of and other in of and of[one] != of[other]:
             y, height = lane.middle + BAND / 2, below.middle - lane.middle - BAND
             drawn += (f'<g><title>{escape(label)}</title><rect x="{x:.1f}" y="{y:g}" width="{end - x:.1f}"'
                       f' height="{height:g}" fill="{ink("lost-ground")}"/><path d="{_zigzag(x, end, y + TORN)}"'
                       f' fill="none" stroke="{ink("lost")}" stroke-width="2.2"/></g>')  # fmt: skip
-            if not drawn.count("<text") and end - x > LETTER * len(words):
-                drawn += (f'<text x="{end - 4:.1f}" y="{y + TORN + 18:g}" font-size="11" text-anchor="end"'
-                          f' fill="{ink("lost")}">{words}</text>')  # fmt: skip
-    return drawn
+            if not told and end - x > LETTER * len(words):
+                told = (f'<text x="{end - 4:.1f}" y="{y + TORN + 18:g}" font-size="11" text-anchor="end"'
+                        f' fill="{ink("lost")}" {_HALO}>{words}</text>')  # fmt: skip
+    return drawn, told
 
 
 def _zigzag(x: float, end: float, y: float) -> str:
@@ -328,7 +333,7 @@ def _names_of_ways(ways: Sequence[Way], lanes: Mapping[str, _Lane], scale: Axis)
         x, words = max(scale.at(leg.from_us) + 2, taken[leg.node]), shortened(shown(way.words), WORDS_LETTERS)
         taken[leg.node] = x + LETTER * (len(words) + 2)
         drawn += (f'<text x="{x:.1f}" y="{lanes[leg.node].middle + BAND / 2 + 12:g}" font-size="11.5"'
-                  f' font-weight="600" fill="{ink("master")}">{escape(words)}</text>')  # fmt: skip
+                  f' font-weight="600" fill="{ink("master")}" {_HALO}>{escape(words)}</text>')  # fmt: skip
     return drawn
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from hawb.scenario.dump import dump
-from hawb.views.formatting import counted, html
+from hawb.views.formatting import counted, html, prose
 from hawb.views.incident.figure import svg
 from hawb.views.incident.incident_report import BY_RULES, STORY, Account, report_of
 from hawb.views.incident.sentences import Sentence
@@ -19,7 +17,7 @@ def page(of: Account) -> str:
     """Return the page, which fetches and runs nothing."""
     drawn = [figure(svg(of.picture), of.picture.title, slim=svg(of.picture, slim=True))] if of.picture.spans else []
     reconstructed = of.incident.reconstructed
-    below = [] if reconstructed is None else [closed("The same as a scenario", dump(reconstructed.scenario))]
+    below = [] if reconstructed is None else [closed("This story as a scenario file", dump(reconstructed.scenario))]
     return report_page(report_of(of), drawn, below, {STORY: _story(of)})
 
 
@@ -35,7 +33,7 @@ def _story(of: Account) -> str:
 def _item(one: Sentence, of: Account) -> str:
     weight = ' class="weighs"' * (one.words.weight == 2)
     head = f"<b>{one.number}</b><time>{of.names.time(one.at_us)}</time>"
-    return f"<li{weight}>{head}<div>{escape(one.text)} {_lines(one, of)}</div></li>"
+    return f"<li{weight}>{head}<div>{prose(one.text)} {_lines(one, of)}</div></li>"
 
 
 def _lines(one: Sentence, of: Account) -> str:

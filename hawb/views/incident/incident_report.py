@@ -40,7 +40,7 @@ QUESTION = "Are all messages still there, and is nothing broken?"
 MOST_STORY = 3_000
 """Maximum number of sentences that are printed."""
 STORY, LOST, KEEPERS, COMPARED = (
-    "What happened", "What happened to messages", "What would have kept them",
+    "What happened", "What happened to messages", "What would have kept the messages",
     "Where the logs differ from RabbitMQ's rules",
 )  # fmt: skip
 UNREAD, STRANGE = "Messages of errors that hawb does not know", "Files that are not RabbitMQ logs"
@@ -77,7 +77,7 @@ def account(incident: Incident) -> Account:
     title = headline(story, drawn, called, incident.reading.severe)
     first = min((span.from_us for span in drawn.spans), default=0)
     if incident.node_runs and first > max(min(run.from_us for run in incident.node_runs), span.since_us or 0):
-        title = f"{title} Drawn is what happened from {called.time(first)} on."
+        title = f"{title} The picture begins at {called.time(first)}."
     return Account(incident, called, story, replace(drawn, title=title))
 
 
@@ -89,7 +89,7 @@ def report_of(of: Account) -> Report:
     if incident.losses:
         parts.append(Part(LOST, _losses(of)))
     tried = not (incident.outcome and incident.outcome["losses"])
-    parts += [Part(f"{KEEPERS}: {shown(one.harm.queue)}", _keepers(one, tried), (TRIED,) * tried)
+    parts += [Part(f"{KEEPERS} of {shown(one.harm.queue)}", _keepers(one, tried), (TRIED,) * tried)
               for one in incident.keepers]  # fmt: skip
     if incident.comparison is not None:
         parts.append(_compared(of, incident.comparison))
@@ -147,7 +147,7 @@ def _asked(incident: Incident) -> str:
     until = "the last line" if asked.until_us is None else date_and_time(asked.until_us)
     earlier = ""
     if asked.since_us is not None and (begins_us := incident.span.since_us or 0) < asked.since_us - EARLIER_US:
-        earlier = f"; the story begins at {date_and_time(begins_us)}, because what began then was not over"
+        earlier = f"; the story begins at {date_and_time(begins_us)}, because an event that began then was not over"
     return f" Asked for from {since} to {until}{earlier}; the logs go from {first} to {last}."
 
 
@@ -225,7 +225,7 @@ def _keepers(of: Alternatives, tried: bool) -> Table:
     rows = [(shown(one.change.what), shown(one.change.where),
              ("all" if one.kept == lost else "some") if tried else f"{one.kept:,} of {lost:,}", one.result.state)
             for one in of.changed if one.result is not None and one.kept][:MOST_CHANGES]  # fmt: skip
-    return Table(KEEPERS, ("change", "in", "kept", "queue at the end"), rows or [(NOTHING_KEEPS, "", "none", "")])
+    return Table(KEEPERS, ("change", "where", "kept", "queue at the end"), rows or [(NOTHING_KEEPS, "", "none", "")])
 
 
 def _compared(of: Account, comparison: Comparison) -> Part:
@@ -233,8 +233,8 @@ def _compared(of: Account, comparison: Comparison) -> Part:
     events = counted(comparison.equal, "event") if comparison.equal else "No event"
     agreed = f"{events} agree with RabbitMQ's rules."
     if not parted and _broke(of.incident):
-        return Part(COMPARED, None, (f"{agreed} Spontaneous failures, and lines that were not recognised, are not"
-                                     " played.",))
+        return Part(COMPARED, None, (f"{agreed} The simulation leaves out spontaneous failures, and lines that hawb"
+                                     " does not recognise.",))
     if not parted:
         return Part(COMPARED, None, (f"Nowhere: all {agreed}",))
     rows = [_parting(pair, of) for pair in parted[:MOST_PARTINGS]]

@@ -23,8 +23,9 @@ SHOWN = (ALONE, "repair", "time_to_common_failure", "synchronisation")
 SEEN, FITTED = LOOKS["down"], LOOKS["master"]
 STEPS = {"color": PRINTED_FAINT, "linewidth": 1.3}
 NOTE = (
-    "Grey steps: how many lasted longer, by all that began within the logs, with those that had not ended (Kaplan and"
-    " Meier); line and band: the fit and its 95 % interval, by what was under way when the logs begin too"
+    "Grey steps: the share that lasted longer, among all that began within the logs, ended or not (Kaplan and Meier)."
+    " Line and band: the fitted distribution and its 95 % interval, which also use what was under way when the logs"
+    " began"
 )
 POINTS, DRAWS = 160, 300
 LAST = 0.02

@@ -26,23 +26,25 @@ UNITS = ((86_400 * 2, 86_400, "days"), (3_600 * 2, 3_600, "hours"), (60 * 2, 60,
 WORDS = {
     "time_to_failure": "until a node fails by itself", "repair": "until it is back",
     "time_to_common_failure": "until several fail at once", "common_repair": "until they are back",
-    "time_to_rolling_restart": "until a rolling restart", "restart": "how long a node is away in it",
+    "time_to_rolling_restart": "until a rolling restart", "restart": "how long each node is down in it",
     "time_to_partition": "until a partition", "partition": "how long it lasts",
     "synchronisation": f"to synchronise {EACH:,} messages",
 }  # fmt: skip
 TIMES = ("restart", "synchronisation")
 """The kinds of spans that an upgrade plan uses."""
-OF_FAILURES = {"stopped": "asked to stop", "power_off": "missed only after net_ticktime", "killed": "killed or crashed"}
+OF_FAILURES = {
+    "stopped": "asked to stop", "power_off": "noticed only after net_ticktime", "killed": "killed or crashed",
+}  # fmt: skip
 ASSUMED = (
     "All nodes, clusters and years are treated alike: differences between hosts, or over time, are not considered.",
-    "A repaired node is as good as new. A node that ran when the logs begin had been running for a long time.",
+    "A repaired node is as good as new. A node that ran when the logs began had been running for a long time.",
     "A log does not say who stopped a node. A stop counts as a failure, unless all nodes were restarted one after"
     " the other.",
     "Other nodes notice a power loss or a partition only after net_ticktime, so both seem to begin later than they do.",
     "Nodes that failed within a minute had a common cause. A common cause that affects only one node counts as"
     " that node's failure.",
-    f"Intervals are of 95 %, from draws by likelihood with the seed {SEED}, over the distributions that come into"
-    " question; the exponential is taken unless another is clearly better by AICc.",
+    f"Intervals are 95 % intervals, from draws by likelihood with the seed {SEED} over the candidate distributions."
+    " The exponential distribution is used unless AICc clearly favours another.",
 )
 HEADS = ("what", "seen", "still open", "mean", "95 % interval", "distribution")
 
@@ -77,7 +79,7 @@ def report_of(
     `file` is the file to which the numbers were written, `logs` are the files and folders that were read, and `study`
     is the study file to combine with the numbers.
     """
-    clusters = f"{counted(rates.clusters, 'cluster')}, {rates.nodes} nodes in most" if rates.samples else "no node"
+    clusters = f"{counted(rates.clusters, 'cluster')}, most with {rates.nodes} nodes" if rates.samples else "no node"
     files = "" if fleet is None else f", {counted(fleet.files, 'file')}"
     missing = () if fleet is None else (
         *(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused),

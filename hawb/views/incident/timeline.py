@@ -66,7 +66,8 @@ def notes(reading: Reading, listed: int) -> Iterator[str]:
             ahead = "ahead of" if clock.offset_us > 0 else "behind"
             by, other = timedelta(microseconds=abs(clock.offset_us)), shown(_reference(clock, reading.clocks))
             yield (f"The clock of {shown(clock.node)} is {by} {ahead} that of {other}, by "
-                   f"{counted(clock.pairs, 'time')} that both saw the same, within {clock.spread_us / 1000:.0f} ms; "
+                   f"{counted(clock.pairs, 'time')} that both logged the same event, within"
+                   f" {clock.spread_us / 1000:.0f} ms; "
                    f"times below are those of {other}.")  # fmt: skip
     unmet = [clock.node for clock in reading.clocks.values() if clock.against is None]
     if len(unmet) > 1:
@@ -81,7 +82,7 @@ def notes(reading: Reading, listed: int) -> Iterator[str]:
         if not file.is_log and file.lines:
             yield f"{shown(file.file)} is not a RabbitMQ log."
         if file.cut or file.timeless:
-            yield (f"{shown(file.file)}: {counted(file.cut, 'line')} of no message, and "
+            yield (f"{shown(file.file)}: {counted(file.cut, 'line')} outside of messages, and "
                    f"{counted(file.timeless, 'message')} without a time.")  # fmt: skip
 
 

@@ -22,16 +22,16 @@ PERHAPS = "need not change, unless they send x-queue-type classic"
 SENDS = {
     "no type": "no x-queue-type",
     "a type": "x-queue-type",
-    "perhaps a type": "perhaps x-queue-type: RabbitMQ fills it in, so no file says",
+    "perhaps a type": "perhaps x-queue-type: RabbitMQ fills it in, so no file says whether the application sends it",
 }
 
 NOTE = (
-    "A queue is declared again whenever its application starts, and what differs from the queue is refused with 406."
-    " A new virtual host of this plan has the default queue type quorum, where the release has default types (3.10.8"
-    " and later): there x-queue-type quorum is filled in for a durable queue that is neither exclusive nor auto-delete."
-    f" Relaxed checks are {RELAXED_SETTING} = true in rabbitmq.conf of each node (3.11.16 and later): they compare less"
-    " of what is declared with x-queue-type classic, sent or filled in, as 4.0 and later do where an application sends"
-    " none."
+    "An application declares its queues again whenever it starts, and RabbitMQ refuses a declaration that differs"
+    " from the queue, with 406. A new virtual host of this plan has the default queue type quorum, if the release has"
+    " default types (3.10.8 and later): RabbitMQ then fills in x-queue-type quorum for a durable queue that is"
+    f" neither exclusive nor auto-delete. Relaxed checks are {RELAXED_SETTING} = true in rabbitmq.conf of each node"
+    " (3.11.16 and later): with them, RabbitMQ compares less of a declaration with x-queue-type classic, sent or"
+    " filled in. 4.0 and later also do this if an application sends no x-queue-type."
 )
 
 
@@ -88,8 +88,8 @@ def todo(plan: Migration) -> list[ToDo]:
     if must:
         names = listing(move.queue.full_name for move in must)
         others = ", and no others in new virtual hosts" if len(must) < len(declared) else ""
-        return [ToDo(f"Change the applications that declare {names}{others}: declared as before they are refused.")]
+        return [ToDo(f"Change the applications that declare {names}{others}: RabbitMQ refuses the old declarations.")]
     if any(move.redeclaration.in_place for move in declared):
-        return [ToDo("Move by new virtual hosts, where applications that send no x-queue-type need not change what they"
-                     " declare; in place, and in a new cluster, they are refused.")]  # fmt: skip
+        return [ToDo("Move to new virtual hosts: there, applications that send no x-queue-type need not change their"
+                     " declarations. In place and in a new cluster, RabbitMQ refuses these declarations.")]  # fmt: skip
     return []

@@ -36,7 +36,7 @@ FATES = {
 }
 """What becomes of a queue that is down."""
 NOTHING = N_("nothing is lost, and every queue stays in use")
-NOTHING_MORE = N_("nothing is lost, and what is in use stays in use")
+NOTHING_MORE = N_("nothing is lost, and every queue in use stays in use")
 EITHER = N_("either way")
 MOST_QUEUES = 100
 COLUMNS = (N_("node"), N_("way"), N_("queue"), N_("what happens"), N_("why"))

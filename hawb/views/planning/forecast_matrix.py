@@ -50,7 +50,7 @@ def svg(forecasts: Sequence[Forecast], rows: Sequence[Row], *, slim: bool = Fals
             top += ROW + below
         top += AFTER if slim else 0
     height = top + (24 if more else 2)
-    rest = f"and {counted(more, 'more queue')}, which {'feels' if more == 1 else 'feel'} less" if more else ""
+    rest = f"and {counted(more, 'more queue')}, which {'is' if more == 1 else 'are'} affected less" if more else ""
     last = f'<text class="faint" x="0" y="{height - 6}">{rest}</text>'
     label = html(f"What stopping or killing each of {counted(len(forecasts), 'node')} does to queues, the worst first.")
     return (

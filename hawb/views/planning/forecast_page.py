@@ -88,8 +88,8 @@ def report_of(
         Part("Node by node", Table("Node by node", COLUMNS, [row for _, row in by_node]), left,
              tuple(KINDS[kind] for kind, _ in by_node)),
         Part("What RabbitMQ's own checks say", notes=failing),
-        Part("What they miss", unseen, (MISSED + ".",)) if unseen.rows
-        else Part("What they miss", notes=(NOTHING_MISSED,)),
+        Part("What these checks miss", unseen, (MISSED + ".",)) if unseen.rows
+        else Part("What these checks miss", notes=(NOTHING_MISSED,)),
     ]  # fmt: skip
     out = [(one.queue, safe.why_out(one)) for one in found.out_of_use]
     before = [Part(ALREADY, Table(ALREADY, ("queue", "why"), out))] if out else []

@@ -61,61 +61,65 @@ NOTHING_TO_WAIT_FOR = "No queue to be moved holds messages according to the file
 NOTHING_MOVES = """\
 No queue is to be moved."""
 WHAT_THE_TIMES_ARE = """\
-Rates are those of the model of published figures, with its interval; its median error is {error} that it had not seen.
-What counts is how fast your own consumers are: messages / (consumed - published a second). Left out are machines that
-are none of the published, other load on the nodes, and consumers that do not keep up."""
+The rates come from a model of published figures, with its interval; its median error is {error} that it had not
+seen. The speed of your own consumers decides: messages / (consumed - published a second). The model leaves out
+machines for which no figures were published, other load on the nodes, and consumers that do not keep up."""
 IN_TURN = """\
-Nothing is lost, nothing overtakes, and publishing goes on but for a new connection. What is paid is delay: what comes
-during the wait is delivered when the old queue is empty. (Where order does not matter, consumers go over with the
-publishers, and others empty the old queues.)"""
+No message is lost, messages keep their order, and publishers pause only to connect again. The price is a delay:
+messages that arrive during the wait are delivered when the old queue is empty. (If order does not matter, move the
+consumers together with the publishers, and let other consumers empty the old queues.)"""
 WITH_DEFAULT_TYPE = """\
-They have the default queue type quorum, in the file of definitions too, so that the import leaves it: RabbitMQ fills it
-in where an application that declares a queue sends no x-queue-type. Which applications must change nevertheless stands
-in the table above."""
+The new virtual hosts have the default queue type quorum. The definitions file says the same, so the import keeps it.
+RabbitMQ fills this type in if an application declares a queue without x-queue-type. The table above lists the
+applications that must change nevertheless."""
 SAME_DEFAULT_TYPE = """\
-The default queue type of a virtual host stays as it is here: more applications must change than in new virtual hosts,
-as the table above says."""
+This way does not change the default queue type of a virtual host. Therefore more applications must change than with
+new virtual hosts; the table above lists them."""
 UNACKNOWLEDGED = """\
-Move the consumers, ask once more, and delete what is empty. A queue with messages that wait is not deleted; one whose
-messages are all with consumers, unacknowledged, counts as empty there and is, with them:"""
+Move the consumers, list the queues once more, and delete those that are empty. RabbitMQ does not delete a queue with
+ready messages. But if all messages of a queue are unacknowledged, RabbitMQ counts it as empty and deletes it with
+them:"""
 STANDSTILL = """\
-For applications that cannot connect elsewhere. The policies of the file replace those that mirror, so it is imported
-when the last mirrored queue is empty. What is published to a queue that does not exist is *confirmed*, and lost: the
-publishers stop first."""
+For applications that cannot connect elsewhere. The policies of the file replace those that mirror, so import it when
+the last mirrored queue is empty. RabbitMQ *confirms* messages to a queue that does not exist, and loses them: stop
+the publishers first."""
 ELSEWHERE = """\
-The way to a release to which no upgrade leads."""
+Use this way for a release to which no upgrade leads."""
 BESIDE_THE_OLD = """\
-A second cluster beside the old one. No user can connect to its virtual hosts without permissions, which are in no file
-of hawb: take them from the old cluster's own export, and set parameters by hand."""
+Set up a second cluster beside the old one. Users need permissions to connect to its virtual hosts, and hawb's files
+contain none: take them from the old cluster's own export, and set parameters by hand."""
 DRAINING = """\
-Move the publishers. Then consumers of the old cluster empty its queues, or a shovel of the new one for each queue (a
-virtual host `/` is `%2f` in both URIs). It ends after as many messages as there were when it began. What the new queue
-refuses (`reject-publish`) stays in the old one, and what is published there later too; what a length limit drops
-is gone. Ask the old cluster what is left before it is stopped:"""
+Move the publishers. Then let consumers of the old cluster empty its queues, or let a shovel in the new cluster do it
+for each queue (write a virtual host `/` as `%2f` in both URIs). A shovel ends after as many messages as the queue
+had when it began. Messages that the new queue refuses (`reject-publish`) stay in the old queue, as do messages that
+are published there later. Messages that a length limit drops are lost. Before you stop the old cluster, list what is
+left there:"""
 SHOVEL = """\
 {"src-protocol":"amqp091","src-uri":"amqp://USER:PASSWORD@OLD-HOST/VHOST","src-queue":"QUEUE",\
 "src-delete-after":"queue-length","dest-protocol":"amqp091","dest-uri":"amqp:///VHOST","dest-queue":"QUEUE",\
 "ack-mode":"on-confirm"}"""
 AFTER_THE_LAST = """\
-Upgrade to 4.0 after the last mirrored queue has gone: a policy that still mirrors means nothing there, and each queue
-under it is one copy. hawb plays one release at a time, the upgrade itself is not simulated."""
+Upgrade to 4.0 after the last mirrored queue is gone: in 4.0 a policy that mirrors has no effect, and each queue
+under it has one replica. hawb simulates one release at a time; it does not simulate the upgrade itself."""
 
 
 BEFORE_4_0 = """\
-Every mirrored queue is moved while {series} runs, by the rules of {release}: from 4.0 on nothing is mirrored. In one of
-two ways, in new virtual hosts or in place."""
+Move every mirrored queue while {series} runs, by the rules of {release}: from 4.0 on no queue is mirrored. There are
+two
+ways: in new virtual hosts, or in place."""
 AT_THE_END = """\
-Quorum queues are declared by the rules of {release}, which runs now. In one of two ways, in new virtual hosts or in
+Declare the quorum queues by the rules of {release}, which runs now. There are two ways: in new virtual hosts, or in
 place."""
 
 
 UNMIRROR = """\
-What still mirrors ends now, in virtual hosts that are still there; each queue under it has one replica from then on:"""
+Now remove the policies that still mirror, in virtual hosts that still exist. Each queue under them has one replica
+from then on:"""
 INSTEAD = """\
-In place of the whole road, for those who cannot stop at each release."""
+Use this way instead of all steps above if you cannot stop at each release."""
 THE_REST = """\
-Then the queues that could not be moved before 4.0: export definitions and listings of the new cluster, and plan their
-move with `hawb migrate` and `--to {version}`."""
+Then move the queues that could not be moved before 4.0: export definitions and listings of the new cluster, and plan
+the move with `hawb migrate` and `--to {version}`."""
 
 
 def runbook(plan: Migration, drains: Sequence[Drain], matrix: Mapping[str, Feature]) -> str:
@@ -204,15 +208,16 @@ def _summary(plan: Migration) -> str:
     if waiting := later(plan):
         names = plain(listing(move.queue.full_name for move in waiting))
         lines.append(
-            f"Not before 4.0 can {len(waiting):,} of them be a quorum queue: {names}. What cannot be moved before"
-            " crosses to 4.0 as a classic queue with one replica, and is moved at the end."
+            f"{len(waiting):,} of them cannot be quorum queues before 4.0: {names}. Each of these is a classic queue"
+            " with one replica during the upgrade to 4.0, and is moved at the end."
         )
     if plan.crossing is not None:
         return " ".join(lines)
     if unknown := [move for move in plan.moved if quorum_declaration.refusal(move.arguments, "", plan.source)]:
         names = plain(listing(move.queue.full_name for move in unknown))
         lines.append(
-            f"{plan.source.release} would refuse to declare {names} so: for a move before the upgrade plan with"
+            f"{plan.source.release} would refuse this declaration of {names}. To move them before the upgrade, plan"
+            " with"
             f" `--to {plan.source.version}`."
         )
     return " ".join(lines)
@@ -229,7 +234,7 @@ def _before(plan: Migration, matrix: Mapping[str, Feature]) -> list[str]:
         "## Before",
         "Keep a copy of the present definitions. It contains password hashes and parameters: store it safely.",
         block(["rabbitmqctl export_definitions before.json"]),
-        "Ask the developers of the applications what no file says. Quorum queues do not have these features:",
+        "No file says whether applications use these features, which quorum queues do not have. Ask their developers:",
         table(("feature", "what happens to it", "source"), client),
     ]
     if plan.clashes:
@@ -352,7 +357,7 @@ def _new_cluster(plan: Migration) -> list[str]:
 
 
 def _afterwards(plan: Migration) -> list[str]:
-    parts = ["## Afterwards", "Each queue has its members, spread over the nodes, and its leader:"]
+    parts = ["## Afterwards", "Check that each queue has its members, spread over the nodes, and a leader:"]
     parts.append(block(["rabbitmq-queues check_if_node_is_quorum_critical", "rabbitmq-queues rebalance quorum"]))
     if later(plan):
         parts.append(THE_REST.format(version=plan.target.version))

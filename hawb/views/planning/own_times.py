@@ -24,8 +24,8 @@ def _within(found: Within) -> str:
     lost = "" if found.lost[0] == found.lost[1] else f", and {' to '.join(f'{end:,.0f}' for end in found.lost)} lost"
     away = f" In some of them {listing(found.away)} would not come back." if found.away else ""
     return (
-        f"As well as these times are known (95 %, by {found.draws} draws) the plan takes"
-        f" {' to '.join(f'{end:,.1f}' for end in found.duration_s)} s, with {outage} s of outage, added up{lost}.{away}"
+        f"Given the uncertainty of these times (95 %, by {found.draws} draws), the plan takes"
+        f" {' to '.join(f'{end:,.1f}' for end in found.duration_s)} s, with {outage} s of outage in all{lost}.{away}"
     )
 
 

@@ -33,24 +33,24 @@ ENDS = ("with", "what", "before it", "source")
 REFUSED = ("what", "of how many", "names", "what to do", "source")
 
 NEWEST = """\
-{latest} was the newest release of {name} when this was written; take the newest there is, for each mends faults of the
-ones before. That this step can be taken is in the {source}."""
+{latest} was the newest release of {name} when this was written. Install the newest that exists: each fixes faults of
+earlier ones. The {source} says that this step is possible."""
 THE_ROLL = """\
-One node after the other, {which}. In which order, and what is worth waiting for, `hawb upgrade` with `--to {goal}`
-finds out. If a command fails, stop there."""
+Upgrade one node after the other, {which}. `hawb upgrade` with `--to {goal}` finds out the best order, and what to
+wait for. If a command fails, stop there."""
 KHEPRI_BEFORE = """\
-Before this step metadata moves from Mnesia to Khepri, while all nodes of {series} run. There is no way back to Mnesia.
-Make RAM nodes disc nodes before. `metadata_store_status` shows whether this has been done already."""
+Before this step metadata moves from Mnesia to Khepri, while all nodes of {series} run. There is no way back to
+Mnesia. Change RAM nodes to disc nodes first. `metadata_store_status` shows whether this has been done already."""
 KHEPRI_MEANWHILE = """\
-The outage to expect is one of metadata, not of messages: publishing and consuming go on. Tables are copied while they
-are in use, at some cost in speed and memory; who declares, binds, sets a policy or adds a user meanwhile may have to
-wait until the copy is over (`rabbit_khepri`: is_enabled blocks, handle_fallback tries again). How long that takes no
-source tells: the more queues, bindings and users, the longer, and 4.2.5 made it faster. Try it with your own
-definitions on another cluster, and do it when nobody declares much."""
+Expect an outage of metadata, not of messages: publishing and consuming continue. RabbitMQ copies the tables while
+they are in use, which costs some speed and memory. A client that declares, binds, sets a policy or adds a user
+meanwhile may have to wait until the copy is complete (`rabbit_khepri`: is_enabled blocks, handle_fallback tries
+again). No source says how long this takes. It takes longer with more queues, bindings and users; 4.2.5 made it
+faster. Try it with your own definitions on another cluster, and do it when clients declare little."""
 KHEPRI_AFTERWARDS = """\
-From then on nothing can be declared, bound or changed without a majority of the nodes: it fails after 30 s, with 541
-for clients and exit status 75 for rabbitmqctl. A node that boots waits 5 minutes for a majority, and then its boot
-fails. What exists can be published to and consumed from."""
+From then on, every declaration, binding and other change needs a majority of the nodes. Without one it fails after
+30 s, with 541 for clients and exit status 75 for rabbitmqctl. A node that boots waits 5 minutes for a majority; then
+its boot fails. Clients can still publish to and consume from queues that exist."""
 WITHOUT = "If one is missing, {without}."
 
 
@@ -82,7 +82,8 @@ def refused_parts(refused: Sequence[Refused], release: str) -> list[str]:
         return []
     return [
         f"## What {release} refuses of it",
-        "As of the files. What exists already stays through the upgrade, except what keeps a node from booting.",
+        "According to the files. Objects that exist stay through the upgrade, except those that keep a node from"
+        " booting.",
         table(REFUSED, [(plain(one.what), f"{len(one.names):,}", _names(one.names), plain(one.do), plain(one.source))
                         for one in refused]),
     ]  # fmt: skip
@@ -97,9 +98,9 @@ def never_more(names: Sequence[str]) -> list[str]:
         return []
     return [
         f"Quorum queues of one or two members never have more than a bare majority: {_names(names)}. On their nodes"
-        " `await_online_quorum_plus_one` waits until its time is up, and `check_if_node_is_quorum_critical` fails. Give"
-        " them a third member before (`rabbitmq-queues grow`), or expect them to be away with their node and leave out"
-        " both commands there."
+        " `await_online_quorum_plus_one` waits until its time is up, and `check_if_node_is_quorum_critical` fails."
+        " Give them a third member first (`rabbitmq-queues grow`), or accept that they are out of use while their"
+        " node is down, and leave out both commands there."
     ]
 
 
@@ -172,16 +173,16 @@ def _majority(nodes: int) -> str:
     if nodes == 0:
         return ""
     if nodes == 1:
-        return " With one node it is its own majority."
+        return " A single node is its own majority."
     spare = tolerated_failures(nodes)
     if spare == 0:
         return (
-            f" **With {nodes} nodes, that is so for as long as either is away, in this step and ever after**: each stop"
-            " of the roll is an outage of metadata, and `await_online_quorum_plus_one` never ends. Add a third node"
-            " before."
+            f" **With {nodes} nodes, this is so while either node is down, in this step and ever after**: each stop"
+            " of the rolling restart is an outage of metadata, and `await_online_quorum_plus_one` never ends. Add a"
+            " third node first."
         )
-    also = "and no second one may go meanwhile" if spare == 1 else f"and {spare - 1} more may go meanwhile"
-    return f" Of {nodes} nodes {majority(nodes)} are a majority: in the roll one is away, {also}."
+    also = "and no second one may go down meanwhile" if spare == 1 else f"and {spare - 1} more may go down meanwhile"
+    return f" A majority of {nodes} nodes is {majority(nodes)}: during the rolling restart one node is down, {also}."
 
 
 def _flags(leg: Leg) -> list[str]:

@@ -35,13 +35,12 @@ from hawb.views.verdicts.safe import before_a_plan, out_verdict
 from hawb.views.verdicts.upgrade import road_verdict, written
 
 WRITTEN = """\
-Written by hawb from simulations, each with the rules of one release and the times of a model. What mirrored queues
-become, and everything else about a move to quorum queues: `hawb migrate` with the same files."""
+hawb wrote this plan from simulations, each with the rules of one release and the times of a model. For what happens to
+mirrored queues, and for the whole move to quorum queues, use `hawb migrate` with the same files."""
 MOVED = """\
-Mirrored queues have been moved before this step; they are planned with as quorum queues, or as what `hawb migrate` says
-of them."""
+Mirrored queues have been moved before this step. The plan treats them as quorum queues, or as `hawb migrate` says."""
 UNPLAYED = """\
-By then metadata is in Khepri, which these rules do not have. The predictions for queues still hold; declarations are
+By then metadata is in Khepri, which these rules do not cover. The predictions for queues still hold; declarations are
 not included."""
 MEANWHILE = ("step", "while both releases run")
 

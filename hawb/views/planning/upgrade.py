@@ -91,9 +91,10 @@ def extent(answer: Answer) -> str:
              " missed"
     )  # fmt: skip
     return (
-        f"Searched for the least of {', '.join(answer.objective)}, in this order, with the waits "
+        f"hawb searched for the plan with the least {', '.join(answer.objective)}, in this order of importance, with"
+        " the waits "
         f"{'; '.join(answer.waits)}: {counted(answer.tried, 'turn')} played for {counted(answer.kinds, 'kind')} of "
-        f"{counted(answer.queues, 'queue')}; {how}, with the draws of the scenario's seed."
+        f"{counted(answer.queues, 'queue')}; {how}. Random choices follow the scenario's seed."
     )
 
 
@@ -102,7 +103,7 @@ def orders(stopped: Stopped) -> str:
     plan = stopped.plan
     lines = [
         f"stop:  {', '.join(map(shown, plan.stops))}",
-        f"start: {', '.join(map(shown, plan.starts))}, each once the one before runs",
+        f"start: {', '.join(map(shown, plan.starts))}, each when the previous one runs",
         f"{shown(plan.stops[-1])} stops last and so waits for no node; every other node finds it running.",
     ]
     return "\n".join(lines)

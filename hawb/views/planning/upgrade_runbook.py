@@ -110,7 +110,7 @@ def _at_the_end(answer: Answer) -> str:
     return (
         f"One node has {counted(was.skew, 'master or leader', 'masters and leaders')} more than another. "
         f"`rabbitmq-queues rebalance all` would leave a difference of {now.skew:,}, and cost "
-        f"{now.outage_s - was.outage_s:,.2f} s of outage, added up, and {counted(now.lost - was.lost)}."
+        f"{now.outage_s - was.outage_s:,.2f} s of outage in all, and {counted(now.lost - was.lost)}."
     )
 
 
@@ -141,9 +141,9 @@ def stop_runbook(stopped: Stopped, task: Task, title: str, beside: str = "") -> 
         *filter(None, [plain(beside)]),
         "## Stop, one after the other",
         block([line("rabbitmqctl", "stop", node) for node in plan.stops]),
-        "## Start, each once the one before runs"
+        "## Start, each when the previous one runs"
         if plan.together == 1
-        else f"## Start the first {plan.together} together, the others each once the one before runs",
+        else f"## Start the first {plan.together} together, then each other node when the previous one runs",
         block(starts),
         *_felt(plan.prediction),
     ]) + "\n"  # fmt: skip

@@ -44,7 +44,7 @@ LABELS = {
     "mirror_removed": N_("the mirror on {node} was removed"),
     "mirrors_stopped": N_("the mirrors were stopped"),
     "sync_started": N_("a synchronisation blocks {queue}"),
-    "sync_ended": N_("the synchronisation ended early"),
+    "sync_ended": N_("the synchronisation ended before it was done"),
     "master_down": N_("the master on {node} ended"),
     "process_crashed": N_("the process on {node} crashed"),
     "leadership_transferred": N_("the master moves to {node}"),
@@ -56,8 +56,8 @@ LABELS = {
     "links_cut": N_("links were cut"),
     "links_healed": N_("the links work again"),
     "autoheal_started": N_("autoheal restarts nodes"),
-    "links_timed_out": N_("the cut was noticed"),
-    "cluster_partitioned": N_("the nodes go on apart"),
+    "links_timed_out": N_("the nodes noticed the cut"),
+    "cluster_partitioned": N_("the partitions run separately"),
     "alarm_set": N_("alarm on {node}"),
     "promotion_refused": N_("{node} deleted its copy"),
     "policy_set": N_("policy {name} was set"),
@@ -68,7 +68,7 @@ LABELS = {
 }
 """The short text of an event; the sentence of any other event is its text."""
 
-PROMOTED = {True: N_("{node} took over, {messages} short"), False: N_("{node} took over")}
+PROMOTED = {True: N_("{node} took over without {messages}"), False: N_("{node} took over")}
 """The text of a promotion, by whether the promoted mirror lacked messages."""
 
 UNSYNCHRONISED = N_("not synchronised: {setting}")

@@ -99,8 +99,8 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "answers_misplaced": (
         "fault",
         N_(
-            "{Consumer} answered for {meant} of {queues}, which an earlier master had delivered: the present"
-            " master applies the answer to the messages in the same places, {ids}."
+            "{Consumer} answered for {meant} of {queues}, which an earlier master had delivered. The present master"
+            " applies the answer to the messages that now have these positions: {ids}."
         ),
     ),
     "acknowledgement_ignored": (
@@ -114,22 +114,20 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
         "plain",
         {
             "nack": Plural(
-                "{Ids} of {queues} went back to its place, to be delivered again: the client gave it back.",
-                "{Ids} of {queues} went back to their place, to be delivered again: the client gave them back.",
+                "{Ids} of {queues} was requeued: the client returned it.",
+                "{Ids} of {queues} were requeued: the client returned them.",
             ),
             "consumer_gone": Plural(
-                "{Ids} of {queues} went back to its place, to be delivered again: its client is gone.",
-                "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
+                "{Ids} of {queues} was requeued: its client is gone.",
+                "{Ids} of {queues} were requeued: their client is gone.",
             ),
             "timed_out": Plural(
-                "{Ids} of {queues} went back to its place, to be delivered again: its time was over.",
-                "{Ids} of {queues} went back to their place, to be delivered again: their time was over.",
+                "{Ids} of {queues} was requeued: the consumer did not answer for it in time.",
+                "{Ids} of {queues} were requeued: the consumer did not answer for them in time.",
             ),
             "out_of_reach": Plural(
-                "{Ids} of {queues} went back to its place, to be delivered again: its client has been "
-                "out of reach for too long.",
-                "{Ids} of {queues} went back to their place, to be delivered again: their client has been "
-                "out of reach for too long.",
+                "{Ids} of {queues} was requeued: its client has been out of reach for too long.",
+                "{Ids} of {queues} were requeued: their client has been out of reach for too long.",
             ),
         },
     ),
@@ -150,37 +148,38 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "messages_expired": (
         "plain",
         Plural(
-            "{Ids} of {queues} was at its head and had exceeded its TTL.",
-            "{Ids} of {queues} were at its head and had exceeded their TTL.",
+            "{Ids} of {queues} expired: it was at the head of the queue and had exceeded its TTL.",
+            "{Ids} of {queues} expired: they were at the head of the queue and had exceeded their TTL.",
         ),
     ),
     "messages_dropped": (
         "refusal",
         {
             "maxlen": N_("{queues} exceeded its length limit and dropped {ids} from its head."),
-            "delivery_limit": N_("{queues} dropped {ids}, returned more often than its delivery limit allows."),
-            "other_strategy": N_("{queues} dropped {ids}, dead letters that it does not keep under its new policy."),
+            "delivery_limit": N_("{queues} dropped {ids}, which had been returned more often than its delivery"
+                                 " limit allows."),
+            "other_strategy": N_("{queues} dropped {ids}: these dead letters are not kept under its new policy."),
         },
     ),
     "messages_dead_lettered": (
         "plain",
         {
             "expired": Plural(
-                "{Ids} of {queues}, expired, was published to {exchange_name} {to_targets}.",
-                "{Ids} of {queues}, expired, were published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues} expired: it was published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues} expired: they were published to {exchange_name} {to_targets}.",
             ),
             "rejected": Plural(
-                "{Ids} of {queues}, rejected, was published to {exchange_name} {to_targets}.",
-                "{Ids} of {queues}, rejected, were published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues} was rejected: it was published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues} were rejected: they were published to {exchange_name} {to_targets}.",
             ),
             "maxlen": Plural(
-                "{Ids} of {queues}, for which there was no room, was published to {exchange_name} {to_targets}.",
-                "{Ids} of {queues}, for which there was no room, were published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues} did not fit into the queue: it was published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues} did not fit into the queue: they were published to {exchange_name} {to_targets}.",
             ),
             "delivery_limit": Plural(
-                "{Ids} of {queues}, returned more often than its delivery limit allows, was published to"
+                "{Ids} of {queues} was returned more often than the delivery limit allows: it was published to"
                 " {exchange_name} {to_targets}.",
-                "{Ids} of {queues}, returned more often than its delivery limit allows, were published to"
+                "{Ids} of {queues} were returned more often than the delivery limit allows: they were published to"
                 " {exchange_name} {to_targets}.",
             ),
         },
@@ -236,7 +235,8 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     ),
     "consumer_suspected": (
         "fault",
-        N_("{queues} does not reach {consumer} on {node}, which keeps {ids} for {timeout_s} s and gets nothing then."),
+        N_("{queues} does not reach {consumer} on {node}: for {timeout_s} s the consumer keeps {ids} and gets no"
+           " other messages."),
     ),
     "channel_timed_out": (
         "fault",
@@ -253,7 +253,8 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
             "Its client was {notified}."
         ),
     ),
-    "answers_too_late": ("plain", N_("{Consumer} answered for {ids} of {queues}, which it had lost: it was too late.")),
+    "answers_too_late": ("plain", N_("{Consumer} answered too late for {ids} of {queues}: RabbitMQ had already"
+                                     " taken them back.")),
     "consumer_in_reach": ("recovery", N_("{queues} reaches {consumer} on {node} again, which holds {ids}.")),
     "consumer_waits": ("fault", N_("{Consumer} waits for {queues}, a minute at most; its client was not notified.")),
     "consumer_moved": (
@@ -261,8 +262,9 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
         N_("{Consumer} now consumes from the new master of {queues}; its client was not notified."),
     ),
     "publisher_started": ("plain", N_("{Publisher} began to publish to {queues}, connected to {node}.")),
-    "publisher_blocked": ("fault", N_("{Publisher} of {queues} is blocked: its messages wait at the client.")),
-    "publisher_unblocked": ("recovery", N_("{Publisher} of {queues} continues and sends what waited at the client.")),
+    "publisher_blocked": ("fault", N_("{Publisher} of {queues} is blocked: its messages wait in the client.")),
+    "publisher_unblocked": ("recovery", N_("{Publisher} of {queues} continues and sends the messages that waited at"
+                                           " the client.")),
     "publisher_closed": (
         "plain",
         {
@@ -303,10 +305,10 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
                 "{Ids} of {queues} were lost: only members that a forced shrink removed had them.",
             ),
             "side_given_up": Plural(
-                "{Ids} of {queues} was lost: nodes that had it gave up their records for others that "
-                "do not know of it.",
-                "{Ids} of {queues} were lost: nodes that had them gave up their records for others that "
-                "do not know of them.",
+                "{Ids} of {queues} was lost: the nodes that had it replaced their metadata with that of nodes that"
+                " do not know it.",
+                "{Ids} of {queues} were lost: the nodes that had them replaced their metadata with that of nodes"
+                " that do not know them.",
             ),
             "node_forgotten": Plural(
                 "{Ids} of {queues} was lost: its master's node was forgotten, and no stopped mirror has it.",
@@ -327,17 +329,20 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "messages_returned": (
         "fault",
         Plural(
-            "{Ids} was in {queues} again, although it had left the queue: the queue is now served from an older disk.",
-            "{Ids} were in {queues} again, although they had left the queue: the queue is now served from an older"
-            " disk.",
+            "{Ids} was in {queues} again, although it had left the queue: a node with older data on its disk now"
+            " serves the queue.",
+            "{Ids} were in {queues} again, although they had left the queue: a node with older data on its disk now"
+            " serves the queue.",
         ),
     ),
     "messages_sent_again": ("plain", N_("The publisher's channel sent {ids} to {queues} again.")),
     "messages_taken_after_all": (
         "plain",
         Plural(
-            "{Ids} is in {queues} after all: the mirror that took over had kept what channels had sent it.",
-            "{Ids} are in {queues} after all: the mirror that took over had kept what channels had sent it.",
+            "{Ids} is in {queues} after all: the mirror that took over had kept the messages that channels had sent"
+            " it.",
+            "{Ids} are in {queues} after all: the mirror that took over had kept the messages that channels had"
+            " sent it.",
         ),
     ),
 }

@@ -38,7 +38,7 @@ ENDS: dict[tuple[str, str | None], str] = {
     ("mirror_removed", "master_recovered"): N_("was replaced when the master came back"),
     ("mirror_removed", "transfer"): N_("was dropped so that the master moves"),
     ("master_down", "policy"): N_("was dropped as the policy asked for"),
-    ("master_down", "transfer"): N_("was dropped so that another takes over"),
+    ("master_down", "transfer"): N_("was dropped so that another replica takes over"),
     ("master_down", "left_behind"): N_("was left behind by a mirror that took over"),
     ("disk_lost", None): N_("lost its disk"),
     ("promotion_refused", None): N_("deleted its copy instead of taking over"),

@@ -18,7 +18,7 @@ from hawb.views.formatting import common, counted, joined, listing, size, whole
 LOST = {
     "none": Plural("{messages} of {queues} is lost", "{messages} of {queues} are lost"),
     "all": Plural(
-        "{messages} of {queues} is lost, it was confirmed", "{messages} of {queues} are lost, all of them confirmed"
+        "{messages} of {queues} is lost, and it was confirmed", "{messages} of {queues} are lost, all of them confirmed"
     ),
     "some": Plural(
         "{messages} of {queues} is lost, {confirmed} of them confirmed",
@@ -168,7 +168,7 @@ def _disputed(outcome: Mapping) -> tuple[str, ...]:
         name for name, queue in _queues(outcome).items()
         if sum(not running.isdisjoint(view["nodes"]) for view in queue.get("views", ())) > 1
     ]  # fmt: skip
-    return (_("the sides of the partition do not agree about {queues}", queues=listing(names)),) if names else ()
+    return (_("the partitions do not agree about {queues}", queues=listing(names)),) if names else ()
 
 
 def _unnoticed(outcome: Mapping) -> tuple[str, ...]:

@@ -14,12 +14,12 @@ from hawb.views.report import ToDo
 MOST_CHANGES = 3
 ONE = N_("This would have kept {lost}: {changes}.")
 ANY = N_("Any of these would have kept {lost}: {changes}.")
-OF = N_("{kept} of {messages}, of {lost}")
+OF = N_("{kept} of {messages} ({lost})")
 DOWN = N_("{change}, but {queues} cannot be used at the end")
-NONE = N_("Nothing was found that would have kept {lost}: no change of the story comes into question.")
+NONE = N_("hawb found no change that would have kept {lost}: this story has no change to try.")
 TRIED = Plural(
-    "Nothing was found that would have kept {lost}: {count} change of the story was tried.",
-    "Nothing was found that would have kept {lost}: {count} changes of the story were tried.",
+    "hawb tried {count} change of the story. It would not have kept {lost}.",
+    "hawb tried {count} changes of the story. None would have kept {lost}.",
 )
 
 

@@ -157,8 +157,8 @@ def lanes(
     )
     drawn += "".join(_mark(mark, nodes, scale) for mark in marked)
     drawn += _axis(scale, bottom) + _outages(queue, idle, scale, bottom)
-    about = N_("Lanes of the nodes over {t} s.") if queue is None else N_(
-        "Lanes of the roles of the nodes for {queue} over {t} s."
+    about = N_("The state of each node over {t} s.") if queue is None else N_(
+        "The role of each node for {queue} over {t} s."
     )  # fmt: skip
     summary = escape(_(about, queue=shown(queue), t=seconds(end)))
     described = escape(paragraph(dict.fromkeys(_("At {what}", what=mark.text) for mark in marked)))

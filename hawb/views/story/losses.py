@@ -31,7 +31,7 @@ MASTER_ENDS = {
     "out_of_reach": N_("could no longer be reached"),
     "crashed": N_("crashed"),
     "policy": N_("was dropped as the policy asked for"),
-    "transfer": N_("was dropped so that another takes over"),
+    "transfer": N_("was dropped so that another replica takes over"),
     "left_behind": N_("was left behind while it ran"),
     "metadata_timed_out": N_("ended, since metadata could not be changed"),
 }
@@ -170,7 +170,7 @@ def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault
     others = {node: how for node, how in had.items() if node != was}
     ended = [_("{node} {how} at {t} s", node=shown(node), how=_(how.how), t=seconds(how.t))
              for node, how in others.items() if how is not None]  # fmt: skip
-    before = _("Of the other replicas that had had them, {ended}.", ended=commas(ended)) if ended else ""
+    before = _("Other replicas had held them: {ended}.", ended=commas(ended)) if ended else ""
     return paragraph([_(sentence, **words), before])
 
 
@@ -181,16 +181,16 @@ def newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, fa
     early = emptied(chronicle, queue, node, index)
     if early is not None:
         return _(
-            "{node}, the oldest mirror that was left, had been emptied by a synchronisation that ended early at {t} s.",
+            "{node}, the oldest remaining mirror, had been emptied by a synchronisation that ended early at {t} s.",
             node=name, t=seconds(chronicle.events[early]["t"]),
         )  # fmt: skip
     added = chronicle.events_of(("mirror_added",), queue, first or 0, index)
     joins = [event for event in added if event["node"] == node]
     if not joins:
-        return _("{node}, the oldest mirror that was left, was not synchronised.", node=name)
+        return _("{node}, the oldest remaining mirror, was not synchronised.", node=name)
     words = {"node": name, "t": seconds(joins[-1]["t"])}
     if fault is not None and joins[-1]["t"] > fault["t"]:
-        return _("{node} joined at {t} s, when no replica with them was left.", **words)
+        return _("{node} joined at {t} s, when no replica that had them was left.", **words)
     return _no_synchronisation(chronicle, queue, index, words)
 
 
@@ -218,18 +218,19 @@ def _no_synchronisation(chronicle: Chronicle, queue: str, index: int, words: dic
     definition = PoliciesInForce(chronicle).definition(queue, index)
     if definition is None:
         return _(
-            "{node}, the oldest mirror that was left, had joined at {t} s, after them, and was not synchronised.",
+            "{node}, the oldest remaining mirror, had joined at {t} s, after they were published, and was not"
+            " synchronised.",
             **words,
         )
     if _setting(definition, "ha-sync-mode") == "automatic":
         return _(
-            "{node}, the oldest mirror that was left, had joined at {t} s, after them, and was not synchronised: "
-            "the synchronisation that ha-sync-mode automatic asks for had not begun.",
+            "{node}, the oldest remaining mirror, had joined at {t} s, after they were published, and was not"
+            " synchronised: ha-sync-mode is automatic, but the synchronisation had not begun.",
             **words,
         )
     return _(
-        "{node}, the oldest mirror that was left, had joined at {t} s, after them, and was not synchronised: "
-        "{setting}, and nobody asked for a synchronisation.",
+        "{node}, the oldest remaining mirror, had joined at {t} s, after they were published, and was not"
+        " synchronised: {setting}, and no synchronisation was requested.",
         setting=_said(chronicle, queue, index, "ha-sync-mode"),
         **words,
     )
@@ -285,15 +286,15 @@ def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None
             names=listing(names), took=took,
         )  # fmt: skip
     if definition is None or "ha-mode" not in definition:
-        return _("No policy asked for mirrors any more, so nothing stood in the way: {took}.", took=took)
+        return _("No policy asked for mirrors any more, so no setting prevented this: {took}.", took=took)
     keys = ["ha-promote-on-failure"]
     if fault and fault["detail"]["reason"] == "node_stopped":
         keys.insert(0, "ha-promote-on-shutdown")
     settings = joined(_said(chronicle, queue, index, key) for key in keys)
     if any(_setting(definition, key) == "when-synced" for key in keys):
         return _(
-            "{settings}, but that only asks whether the queue's record lists any synchronised mirror, and it did, so "
-            "{took}.",
+            "{settings}. RabbitMQ only checks whether the queue's record lists any synchronised mirror, and it did,"
+            " so {took}.",
             settings=settings,
             took=took,
         )
@@ -310,8 +311,8 @@ def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, f
     if not waiting:
         return ""
     return ngettext(
-        "What {nodes} has of them on disk is deleted on return.",
-        "What {nodes} have of them on disk is deleted on return.",
+        "The copy on the disk of {nodes} is deleted when the node returns.",
+        "The copies on the disks of {nodes} are deleted when the nodes return.",
         len(waiting),
         nodes=listing(waiting),
     )
@@ -345,8 +346,7 @@ def _went_down(words: str) -> Explain:
 NO_SUCCESSOR = {
     "no_mirror": N_("There was no mirror to take over."),
     "mirrors_stopped": N_(
-        "No mirror was synchronised, so the master stopped them all, as ha-promote-on-shutdown asks for unless it is "
-        "always."
+        "No mirror was synchronised, and ha-promote-on-shutdown is not always, so the master stopped all mirrors."
     ),
     "promotion_refused": N_("No mirror was synchronised, and ha-promote-on-failure is when-synced, so none took over."),
 }

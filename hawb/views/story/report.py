@@ -6,12 +6,11 @@ Names are untrusted input and are escaped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from hawb.languages import N_, _
 from hawb.planning.advised import Advice
 from hawb.views.cluster import ledger, load, matrix, queue_table
-from hawb.views.formatting import html, seconds, size
+from hawb.views.formatting import html, prose, seconds, size
 from hawb.views.page import LIMITS, closed, figure, pre, report_page, section
 from hawb.views.report import Part, Report
 from hawb.views.story import lanes
@@ -46,10 +45,11 @@ def drawn(outcome: dict, scenario: str) -> tuple[list[str], list[str]]:
 
 def pictures(outcome: dict, all_sentences: Sequence[Sentence]) -> list[str]:
     """Return the pictures of the page: replicas at the end, and lanes of the nodes and of the queues with most harm."""
-    drawn = [figure(matrix.svg(outcome), _("Who has what at the end"), slim=matrix.svg(outcome, slim=True))]
+    drawn = [figure(matrix.svg(outcome), _("Which node holds which messages at the"
+                                           " end"), slim=matrix.svg(outcome, slim=True))]
     for queue in (None, *worst(outcome)):
-        of_queue = N_("Who was what for {queue}, over time")
-        caption = _(of_queue, queue=queue) if queue is not None else _("What happened to the nodes, over time")
+        of_queue = N_("The role of each node for {queue}, over time")
+        caption = _(of_queue, queue=queue) if queue is not None else _("The state of each node, over time")
         wide, slim = (lanes.svg(outcome, queue, all_sentences, slim=narrow) for narrow in (False, True))
         drawn.append(figure(wide, caption, slim=slim))
     return drawn
@@ -58,11 +58,11 @@ def pictures(outcome: dict, all_sentences: Sequence[Sentence]) -> list[str]:
 def below(outcome: dict, all_sentences: Sequence[Sentence], scenario: str) -> list[str]:
     """Return the sections below: figures of queues and nodes, the story, and the scenario."""
     tables = (ledger.html(outcome), queue_table.html(outcome), load.table_html(outcome))
-    title = _("In figures")
+    title = _("In numbers")
     scroll = (f'<div class="wide" role="region" tabindex="0" aria-label="{html(title)}, {at}">{table}</div>'
               for at, table in enumerate(tables, 1))  # fmt: skip
     return [section(title, *scroll), section(_(HAPPENED), story(all_sentences)),
-            closed(_("The same as a scenario"), scenario)]  # fmt: skip
+            closed(_("This story as a scenario file"), scenario)]  # fmt: skip
 
 
 def worst(outcome: dict) -> list[str]:
@@ -80,5 +80,5 @@ def story(all_sentences: Iterable[Sentence]) -> str:
     for one in all_sentences:
         logged = pre(one.log_line) if one.log_line else ""
         when = _("{t} s", t=seconds(one.t))
-        items.append(f"<li><time>{when}</time><div>{escape(one.text)}{logged}</div></li>")
+        items.append(f"<li><time>{when}</time><div>{prose(one.text)}{logged}</div></li>")
     return f'<ol class="story">{"".join(items)}</ol>'

@@ -34,7 +34,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "policy_applied": (
         "plain",
         {
-            "none": N_("Policy {was} does not apply to {queues} any more, and no other does."),
+            "none": N_("Policy {was} does not apply to {queues} any more, and no other policy does."),
             "first": N_("Policy {policy} now applies to {queues}."),
             "same": N_("Policy {policy} applies to {queues} with its new definition."),
             "other": N_("Policy {policy} now applies to {queues} in place of {was}."),
@@ -52,7 +52,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "operator_policy_applied": (
         "plain",
         {
-            "none": N_("Operator policy {was} does not apply to {queues} any more, and no other does."),
+            "none": N_("Operator policy {was} does not apply to {queues} any more, and no other operator policy does."),
             "first": N_("Operator policy {policy} now applies to {queues}, besides any policy."),
             "same": N_("Operator policy {policy} applies to {queues} with its new definition."),
             "other": N_("Operator policy {policy} now applies to {queues} in place of {was}."),
@@ -62,12 +62,12 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
         "plain",
         {
             "user": N_(
-                "Policies {policies} match {queues} with equal priority. RabbitMQ leaves open which wins; here "
-                "{chosen} does."
+                "Policies {policies} match {queues} with equal priority. RabbitMQ does not define which one"
+                " applies; here it is {chosen}."
             ),
             "operator": N_(
-                "Operator policies {policies} match {queues} with equal priority. RabbitMQ leaves open which "
-                "wins; here {chosen} does."
+                "Operator policies {policies} match {queues} with equal priority. RabbitMQ does not define which"
+                " one applies; here it is {chosen}."
             ),
         },
     ),
@@ -102,15 +102,15 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
             "expired": N_("{queues} was deleted with {messages} in it: it had been unused for too long."),
             "auto_delete": N_("{queues} was deleted with {messages} in it: its last consumer has gone."),
             "exclusive_owner_gone": N_("{queues} was deleted with {messages} in it: its owner's connection has gone."),
-            "node_down": N_("{queues} is gone with its node: it was not durable."),
+            "node_down": N_("{queues} is gone, because its node went down and it was not durable."),
             "node_forgotten": N_(
-                "{queues} was deleted: its master's node was forgotten, and no stopped one had a mirror."
+                "{queues} was deleted: its master's node was forgotten, and no stopped node had a mirror."
             ),
-            "node_reset": N_("{queues} was deleted: its master's node was reset, and no stopped one had a mirror."),
+            "node_reset": N_("{queues} was deleted: its master's node was reset, and no stopped node had a mirror."),
             "side_given_up": N_("{queues} is gone: the remaining nodes never knew it."),
         },
     ),
-    "arguments_ignored": ("plain", N_("{queues} accepts {arguments}, without effect.")),
+    "arguments_ignored": ("plain", N_("{queues} was declared with {arguments}, which has no effect.")),
     "exchange_declared": ("plain", N_("Exchange {exchange} was declared, direct and durable.")),
     "queue_bound": ("plain", N_("{queues} was bound to {exchange_name} with the routing key {routing_key}.")),
     "queue_purged": ("plain", N_("{queues} was purged of {messages}.")),
@@ -126,7 +126,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     ),
     "node_killed": ("fault", N_("{node} was killed.")),
     "node_lost_power": ("fault", N_("The host of {node} lost power, without closing its connections.")),
-    "links_cut": ("fault", N_("From now on nothing passes between {links}; no node has noticed yet.")),
+    "links_cut": ("fault", N_("From now on, the network passes nothing between {links}; no node has noticed yet.")),
     "links_healed": ("recovery", N_("All links work again.")),
     "links_timed_out": (
         "fault",
@@ -142,23 +142,24 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     ),
     "messages_held_back": (
         "fault",
-        N_("A channel on {node} waits until a quorum queue knows it; {messages} for {queues} wait behind that."),
+        N_("A channel on {node} waits until a quorum queue has registered it; {messages} for {queues} wait meanwhile."),
     ),
-    "metadata_stalled": ("fault", N_("A change of the cluster's metadata waits: it cannot be written now.")),
+    "metadata_stalled": ("fault", N_("A change of the cluster's metadata waits: the store cannot write it now.")),
     "metadata_leader_elected": ("promotion", N_("{node} was elected to lead the metadata store, in term {term}.")),
     "metadata_available": ("recovery", N_("{Metadata} can be written: {node} leads and has a majority.")),
     "metadata_unavailable": (
         "fault",
         N_("{Metadata} can be read but not written: the store has no leader that reaches a majority."),
     ),
-    "sides_rejoined": ("recovery", N_("The sides of the cluster are one again, with the metadata of {nodes}.")),
+    "sides_rejoined": ("recovery", N_("The partitions of the cluster are joined again, with the metadata of {nodes}.")),
     "node_pausing": (
         "fault",
         {
             "majority": N_("{node} sees no majority of the cluster's nodes and stops its broker."),
             "preferred": N_("{node} sees none of the nodes that pause_if_all_down lists and stops its broker."),
             "everybody": N_(
-                "{node} lost sight of a node that others still see, and stops its broker until all are back."
+                "{node} no longer sees a node that other nodes still see, and stops its broker until it sees all"
+                " nodes again."
             ),
         },
     ),
@@ -168,8 +169,8 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
         "fault",
         N_("{node} discards its metadata and takes over that of the running nodes."),
     ),
-    "records_restored": ("fault", N_("{node} boots with the metadata that it had when it stopped, whatever"
-                                     " happened since.")),
+    "records_restored": ("fault", N_("{node} boots with the metadata that it had when it stopped, even if the"
+                                     " cluster has changed since.")),
     "node_booting": ("plain", N_("{node} began to boot.")),
     "node_waiting": (
         "fault",
@@ -183,7 +184,8 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
         "refusal",
         {
             "wiped": N_("{node} did not boot as a member of the cluster: its disk is empty."),
-            "forgotten": N_("{node} did not boot: it counts itself as a member, but the others have forgotten it."),
+            "forgotten": N_("{node} did not boot: it considers itself a member of the cluster, but the other nodes"
+                            " have forgotten it."),
             "not_joined": N_("{node} did not boot as a member of the cluster: it has not joined it."),
         },
     ),
@@ -197,61 +199,65 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "disk_lost": ("fault", N_("{node} lost its disk.")),
     "heir_chosen": (
         "promotion",
-        N_("{queues}, which was on {was}, now waits for {node} and the {messages} on its disk; it lacks {missing}."),
+        N_("{queues}, whose master was on {was}, now waits for {node}, which has {messages} on its disk and lacks"
+           " {missing}."),
     ),
     "node_running": ("recovery", N_("{node} is up.")),
-    "node_down_noticed": ("fault", N_("{by} learnt that {node} is gone.")),
+    "node_down_noticed": ("fault", N_("{by} noticed that {node} is gone.")),
     "mirror_added": (
         "plain",
         {
-            True: N_("{node} joined {queues} as a mirror, and as there were no messages it is synchronised."),
+            True: N_("{node} joined {queues} as a mirror. It is synchronised, because the queue is empty."),
             False: N_(
-                "{node} joined {queues} as an empty mirror that is not synchronised: it gets what is published from "
-                "now on."
+                "{node} joined {queues} as an empty mirror that is not synchronised: it receives only messages that"
+                " are published from now on."
             ),
         },
     ),
     "mirror_removed": (
         "fault",
         {
-            "node_down": N_("{queues} lost the mirror on {node} with its node."),
+            "node_down": N_("{queues} lost the mirror on {node}: the node went down."),
             "crashed": N_("{queues} lost the mirror on {node}, whose process had crashed."),
-            "out_of_reach": N_("{queues} goes on without the mirror on {node}, which could not be reached."),
+            "out_of_reach": N_("{queues} continues without the mirror on {node}, which could not be reached."),
             "policy": N_("{queues} dropped the mirror on {node}, as the policy asks for; its copy was deleted."),
             "master_shutdown": N_("The mirror of {queues} on {node} was stopped and deleted its copy."),
-            "master_recovered": N_("{queues} has its master again, which does not know the mirror on {node}."),
+            "master_recovered": N_("{queues} has its earlier master again, which does not know the mirror on {node}."),
             "transfer": N_("{queues} dropped the mirror on {node} so that its master moves; its copy was deleted."),
         },
     ),
     "mirror_stays": (
         "fault",
         N_(
-            "{queues} has its master again, whose record names the mirror on {node}, for the policy changed "
-            "meanwhile: it "
-            "stays, and answers no more of what channels have sent it while it waited."
+            "{queues} has its earlier master again. Because the policy changed meanwhile, its record names the"
+            " mirror on {node}: the mirror stays, but no longer answers for the messages that channels sent it while"
+            " it waited."
         ),
     ),
     "mirror_synchronised": (
         "recovery",
         {
-            "joined": N_("The mirror of {queues} on {node} is synchronised: there is nothing that it lacks."),
-            "drained": N_("The mirror of {queues} on {node} is synchronised: all that it lacked has left the queue."),
-            "synchronisation": N_("The mirror of {queues} on {node} is synchronised: it was sent everything."),
-            "promotion": N_("The mirror of {queues} on {node} is synchronised: it holds all that the new master does."),
+            "joined": N_("The mirror of {queues} on {node} is synchronised: it lacks no message."),
+            "drained": N_("The mirror of {queues} on {node} is synchronised: all messages that it lacked have left"
+                          " the queue."),
+            "synchronisation": N_("The mirror of {queues} on {node} is synchronised: it was sent all messages."),
+            "promotion": N_("The mirror of {queues} on {node} is synchronised: it holds all messages that the new"
+                            " master holds."),
         },
     ),
     "master_down": (
         "fault",
         {
-            "node_killed": N_("{queues} lost the master on {node} with its node."),
-            "node_lost_power": N_("{queues} lost the master on {node} with its host."),
-            "out_of_reach": N_("{queues} can no longer be reached where the master is, on {node}."),
-            "crashed": N_("{queues} lost the master on {node} with its process."),
+            "node_killed": N_("{queues} lost the master on {node}: the node was killed."),
+            "node_lost_power": N_("{queues} lost the master on {node}: its host lost power."),
+            "out_of_reach": N_("{queues} can no longer be reached: its master is on {node}."),
+            "crashed": N_("{queues} lost the master on {node}: its process crashed."),
             "node_stopped": N_("The master of {queues} on {node} was shut down with its node."),
             "policy": N_("{queues} dropped the master on {node}, as the policy asks for; its copy was deleted."),
-            "transfer": N_("{queues} dropped the master on {node} so that another takes over; its copy was deleted."),
+            "transfer": N_("{queues} dropped the master on {node} so that another replica takes over; its copy was"
+                           " deleted."),
             "left_behind": N_(
-                "{queues} is not served on {node} any more: what the master there holds is out of reach."
+                "{node} no longer serves {queues}: the messages of the master there are out of reach."
             ),
             "metadata_timed_out": N_(
                 "The process of {queues} on {node} has ended with {messages} in it, since metadata "
@@ -303,10 +309,10 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     ),
     "nodes_suspected": (
         "fault",
-        N_("Nothing was heard over {links} for a while: members of quorum queues there consider each other down."),
+        N_("No data came over {links} for a while: members of quorum queues there consider each other down."),
     ),
-    "member_added": ("plain", N_("{node} became a member of {queues}, to be sent its log.")),
-    "shrunk_by_force": ("fault", N_("{queues} is made to go on with its member on {node} alone.")),
+    "member_added": ("plain", N_("{node} became a member of {queues}; the leader will send it the log.")),
+    "shrunk_by_force": ("fault", N_("{queues} is forced to continue with only its member on {node}.")),
     "member_removed": ("plain", N_("{node} is no longer a member of {queues}.")),
     "queue_down": (
         "fault",
@@ -319,12 +325,12 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
                 "no process serves it."
             ),
             "members_deleted": N_(
-                "{queues} is down: its members on {members} have deleted all that they held, its record "
-                "stays as long as metadata cannot be changed."
+                "{queues} is down: its members on {members} have deleted all their messages. Its record stays as"
+                " long as metadata cannot be changed."
             ),
             "deleted_by_half": N_(
-                "{queues} is down: its process on {node} has deleted all that it held, its record stays "
-                "as long as metadata cannot be changed."
+                "{queues} is down: its process on {node} has deleted all its messages. Its record stays as long as"
+                " metadata cannot be changed."
             ),
         },
     ),
@@ -339,15 +345,17 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     ),
     "sync_started": (
         "plain",
-        N_("{queues} began to send its {messages} to the mirror on {mirrors}; nobody is served for {expected_s} s."),
+        N_("{queues} began to send its {messages} to the mirror on {mirrors}; the queue is blocked for {expected_s}"
+           " s."),
     ),
-    "sync_held": ("fault", N_("A memory alarm holds the synchronisation of {queues}, which stays blocked meanwhile.")),
-    "sync_resumed": ("recovery", N_("The synchronisation of {queues} goes on and takes {expected_s} s more.")),
+    "sync_held": ("fault", N_("A memory alarm pauses the synchronisation of {queues}; the queue stays blocked"
+                              " meanwhile.")),
+    "sync_resumed": ("recovery", N_("The synchronisation of {queues} continues and takes {expected_s} s more.")),
     "sync_too_slow": (
         "fault",
         N_(
-            "{node} and {mirrors} have heard nothing of each other for net_ticktime: a batch of the synchronisation of "
-            "{queues} keeps their link."
+            "{node} and {mirrors} have received nothing from each other for net_ticktime: a synchronisation batch"
+            " of {queues} occupies their link."
         ),
     ),
     "alarm_set": ("fault", N_("{node} is short of {resource}: publishers on all nodes are blocked.")),
@@ -361,8 +369,8 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "connection_blocked": (
         "fault",
         N_(
-            "A client published on connection {connection} to {node}, which is now blocked for lack of"
-            " {resources}: nothing is read from it."
+            "A client published on connection {connection} to {node}. The connection is now blocked for lack of"
+            " {resources}: {node} reads nothing from it."
         ),
     ),
     "request_waits": (
@@ -372,11 +380,11 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "connection_unblocked": ("recovery", N_("{node} reads from connection {connection} again.")),
     "node_drained": (
         "fault",
-        N_("{node} is being drained: its clients' connections were closed, and it takes no others."),
+        N_("{node} is being drained: it closed its clients' connections and accepts no new ones."),
     ),
     "follower_stopped": ("fault", N_("{node}, which is being drained, stopped its member of {queues}.")),
     "node_revived": ("recovery", N_("{node} was revived and takes clients again.")),
-    "sync_finished": ("recovery", N_("The mirror of {queues} on {mirrors} was sent everything and is synchronised.")),
+    "sync_finished": ("recovery", N_("The mirror of {queues} on {mirrors} was sent all messages and is synchronised.")),
     "sync_ended": (
         "fault",
         {

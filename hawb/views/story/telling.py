@@ -192,8 +192,8 @@ def _to_targets(detail: dict, words: dict[str, str]) -> str:
 TO_TARGETS = {
     (True, False): N_("and went to {targets}"),
     (False, False): N_("and went to no queue"),
-    (True, True): N_("and went to {targets}, for {cycles} had given them up before"),
-    (False, True): N_("and went to no queue, for {cycles} had given them up before"),
+    (True, True): N_("and went to {targets}, but not to {cycles}, which had dead-lettered them before"),
+    (False, True): N_("and went to no queue, because {cycles} had dead-lettered them before"),
 }
 """The fate of dead letters: by whether any queue got them, and whether a queue had dead-lettered them before."""
 

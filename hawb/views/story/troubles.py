@@ -39,12 +39,12 @@ NONE_TOOK_OVER = {
         "ha-promote-on-failure", N_("No mirror was synchronised, and {setting}, so none took over."),
     ),
     "mirrors_stopped": (
-        "ha-promote-on-shutdown", N_("No mirror was synchronised, and {setting}, so the master stopped them all."),
+        "ha-promote-on-shutdown", N_("No mirror was synchronised, and {setting}, so the master stopped all mirrors."),
     ),
 }  # fmt: skip
 """The setting that prevented a promotion, by the reason of `queue_down`."""
 
-FROM_THE_START = N_("{queue} has been out of use since the start of the story, which does not say why.")
+FROM_THE_START = N_("{queue} has been out of use since the start of the story. The story does not say why.")
 
 
 def why_in_trouble(chronicle: Chronicle) -> list[str]:

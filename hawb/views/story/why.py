@@ -277,7 +277,7 @@ def _is_about(event: dict, queue: str, number: int) -> bool:
 AGAIN = {
     "messages_requeued": N_("back in its place at {t} s"),
     "acknowledgement_ignored": N_("answered for at {t} s, when the master that had delivered it was gone"),
-    "promoted": N_("then {node} took over at {t} s, to which its predecessor's deliveries are unknown"),
+    "promoted": N_("then {node} took over at {t} s and did not know what the earlier master had delivered"),
     "queue_recovered": N_("then {node} came back at {t} s and knew nothing of what had been delivered"),
 }
 """The events that make a queue deliver a message again, and their clauses."""
@@ -311,8 +311,8 @@ ANSWERS = (
 """The broker's answers to a publisher, with sentences for all and for some of the messages in question."""
 
 FROM_THE_START = Plural(
-    "Whether its publisher had a confirm is not known: it was there from the start.",
-    "Whether their publishers had a confirm is not known: they were there from the start.",
+    "It is not known whether its publisher got a confirm: the message was there from the start.",
+    "It is not known whether their publishers got confirms: the messages were there from the start.",
 )
 NEVER_TOLD = Plural(
     "The publisher never got a confirm for it.", "The publisher never got a confirm for them."

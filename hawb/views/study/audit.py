@@ -27,7 +27,7 @@ MOST_REFUSED = 20
 LONGEST = 60
 ASSUMED = (
     "Each cluster is judged by its own files alone; what they do not contain is not judged.",
-    "Advice depends on the kind of finding, and is not played on each cluster: hawb lint plays it for one cluster.",
+    "Advice depends only on the kind of finding and was not tested on each cluster. hawb lint tests it on one cluster.",
 )
 
 
@@ -129,7 +129,7 @@ def _refused(summary: Summary) -> Iterator[list[str]]:
     for one in summary.refused[:MOST_REFUSED]:
         yield [shown(shortened(one["file"], LONGEST)), shown(f"{one['place']}: {one['given']}, not {one['accepted']}")]
     if (more := len(summary.refused) - MOST_REFUSED) > 0:
-        yield [f"and {more:,} more", "all are in the table of refusals"]
+        yield [f"and {more:,} more", "all are in the table of refused files"]
 
 
 def _worst_first(summary: Summary) -> list[dict]:

@@ -13,9 +13,9 @@ def gauges(summary: Summary) -> list[Gauge]:
     metrics = (
         ("clusters", "Clusters of which something could be read.", [({}, summary.clusters)]),
         ("queues", "Queues by their type.", [({"type": kind}, count) for kind, count in summary.types.items()]),
-        ("risk_queues", "Queues that a risk is in.", [(labels, one["queues"]) for labels, one in risks]),
-        ("risk_clusters", "Clusters that a risk is in.", [(labels, one["clusters"]) for labels, one in risks]),
-        ("blocked_queues", "Queues that this blocks from a move to quorum queues.",
+        ("risk_queues", "Queues with this risk.", [(labels, one["queues"]) for labels, one in risks]),
+        ("risk_clusters", "Clusters with this risk.", [(labels, one["clusters"]) for labels, one in risks]),
+        ("blocked_queues", "Queues that cannot move to quorum queues because of this.",
          [({"blocker": one["blocker"]}, one["queues"]) for one in summary.blockers]),
         ("refused_files", "Files that could not be read.", [({}, len(summary.refused))]),
     )  # fmt: skip

@@ -24,7 +24,7 @@ def distribution_figure(spreads: Mapping[str, Spread], shown: Shown, types: Mapp
     """Draw for each design the share of trials that have more than a value (`hawb.study.quantiles.spread`)."""
     most = max((values[-1][0] * shown.times, design) for design, values in spreads.items())
     title = f"The worst trial of {most[1]} has {shown.text(most[0])} {shown.title}."
-    note = "A line says in which share of the trials there was more; where it begins below 100 %, the others had none"
+    note = "Each line shows the share of trials with more; if it begins below 100 %, the other trials had none"
     with drawn(title, SIZE, note, FIGURE) as (figure, axes):
         (axes,) = axes[0]
         least = min((value for spread in spreads.values() for value, _ in spread if value > 0), default=1.0)
@@ -54,7 +54,7 @@ def convergence_figure(looks: Sequence[Estimate], shown: Shown) -> Figure:
     value, low, high = values[-1]
     caption = shown.text(value) if low is None else f"{shown.text(value)} ({shown.text(low)} to {shown.text(high)})"
     title = f"After {trials[-1]:,} trials it is {caption} {shown.title}."
-    with drawn(title, SIZE, "The band is the interval of 95 %, where there is one", FIGURE) as (figure, axes):
+    with drawn(title, SIZE, "The band is the 95 % interval, where there is one", FIGURE) as (figure, axes):
         (axes,) = axes[0]
         colour = LOOKS["classic"].colour
         axes.plot(trials, [one[0] for one in values], color=colour)

@@ -22,34 +22,35 @@ COLUMNS = ("type", "replicas", "tolerates", "disk", "memory", "network", "messag
 ADVICE = ("now", "recommended", "tolerates", "queues", "why not quorum")
 
 TOLERATES = (
-    "nodes that may fail with the queue still in use. Quorum: what is beyond a majority. Mirrored: all but one, while"
-    " its mirrors are synchronised; none where none is."
+    "nodes that may fail while the queue stays in use. Quorum queue: its members minus a majority. Mirrored queue:"
+    " all but one while its mirrors are synchronised; none if no mirror is."
 )
 HELD = (
-    "bodies on all replicas together, at the depth of the files. Left out: indices, logs that are not cut yet, messages"
-    " that do not last; memory of classic queues, which page as they like."
+    "message bodies on all replicas together, at the depth that the files give. Left out: indices, logs that are not"
+    " truncated yet, transient messages, and memory of classic queues, which decide themselves when to page."
 )
 NETWORK = (
-    "how often a message's bytes go from node to node when it is published, as the engine counts them. Left out:"
-    " clients, synchronisations, members that catch up."
+    "how often the bytes of a published message are sent from node to node, as the engine counts them. Left out:"
+    " traffic to clients, of synchronisations, and of members that catch up."
 )
 RATES = (
-    "one queue, all else idle, on published machines, with the interval; {error}. * beyond what was published. Left"
-    " out: your machines, other load, replicas far apart."
+    "one queue on an otherwise idle cluster of published machines, with its interval; {error}. * outside the"
+    " published figures. Left out: your machines, other load, replicas far apart."
 )
 PLAYED = (
     "{found.trials:,} trials a row{fewer}, seed {found.seed}, "
     f"{HORIZON_DAYS} days each, on seven nodes, {{failing}};"
-    f" {PUBLISHED_PER_S} messages a second in, {CONSUMED_PER_S} out. Out of use: the mean of a trial. Intervals are of"
-    " 95 %, a share's Wilson's: none in {found.trials:,} is not never; a mean's of batch means, for {least} trials or"
-    " more, and too narrow where few had an outage. Left out: {without}partitions, deep backlogs."
+    f" {PUBLISHED_PER_S} messages a second in, {CONSUMED_PER_S} out. Out of use: the mean of all trials. Intervals"
+    " are 95 % intervals. For a share it is Wilson's: a loss in none of {found.trials:,} trials can still happen."
+    " For a mean it comes from batch means, from {least} trials on; it is too narrow if few trials had an outage."
+    " Left out: {without}partitions, deep backlogs."
 )
 FAILING = "of which each fails once a month and is back within an hour (assumed)"
 WITHOUT = "losses of power, lost disks, "
-BY_NUMBERS = "which fail as {own.numbers} has it{open}"
-OPEN = ", whose {draws} draws widen intervals by how well its rates are known, but for rows that the engine plays"
-FEWER = "; {trials:,} in each of {rows}, by the engine, as the kernel does not play {reason}"
-UNPLAYED = "not played, as no trials were asked for, or the network could not carry such messages to seven replicas."
+BY_NUMBERS = "which fail at the rates of {own.numbers}{open}"
+OPEN = ", whose {draws} draws widen the intervals by the uncertainty of its rates, except in rows that the engine plays"
+FEWER = "; {trials:,} in each of {rows}, by the engine, because the compiled kernel does not support {reason}"
+UNPLAYED = "not played: no trials were requested, or the network cannot carry such messages to seven replicas."
 
 NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "not played"
 
@@ -152,7 +153,7 @@ def legend(found: WhatIf) -> list[str]:
     """Return what each column means, where its figures come from, and what they leave out."""
     measured = {cell.queue_type: cell.rate for cell in found.cells if cell.rate is not None}
     errors = ", ".join(f"{kind} {rate.error:.0%} of {rate.rows} figures" for kind, rate in measured.items())
-    error = f"the median error on figures that were held out: {errors}" if errors else "nothing like it was measured"
+    error = f"the median error on figures that were held out: {errors}" if errors else "nothing similar was measured"
     played = [cell.played for cell in found.cells if cell.played is not None]
     failing = UNPLAYED
     if played:

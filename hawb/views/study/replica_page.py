@@ -23,7 +23,7 @@ ASIDE = {"classic": -0.08, "quorum": 0.08}
 NAMES = {"classic": "mirrored", "quorum": "quorum"}
 
 NOTE = (
-    "Dotted: the number recommended; thin lines are intervals, of rates that of a prediction, of seconds 95 %, where"
+    "Dotted: the recommended number. Thin lines are intervals: for rates, of a prediction; for seconds, of 95 %, if"
     " there are enough trials"
 )
 
@@ -80,7 +80,7 @@ def _faster(quorum: Cell, classic: Cell) -> str:
 
 
 def _failures(axes: Axes, cells: list[Cell]) -> None:
-    axes.set_title("nodes that may fail, the queue in use")
+    axes.set_title("nodes that may fail while the queue stays in use")
     places, tolerated = _points((cell, cell.tolerated) for cell in cells)
     axes.plot(places, tolerated, **_look(cells))
     look = LOOKS[cells[0].queue_type]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hawb.study.progress import Progress
     from hawb.study.question import Study
 
-COLUMNS = ("environment", "design", "mean", "95 % interval", "share with any", "95 % interval")
+COLUMNS = ("environment", "design", "mean", "95 % interval", "share of trials with any", "95 % interval")
 MORE = ("more than {}", "95 % interval")
 EFFECTIVE = "effective trials"
 ASSUMED = (
@@ -45,8 +45,8 @@ TOGETHER = (
 )
 
 DEFAULTS = (
-    "There is no source for {}. They are hawb's defaults, the same in every design, and no result that depends on"
-    " them is more certain than they are."
+    "There is no source for {}. They are hawb's defaults, the same in every design, and a result that depends on them"
+    " is not more certain than they are."
 )
 
 NEAREST = "hawb has no rules of {version} and plays it by those of {release}, the nearest release that it knows."
@@ -62,8 +62,8 @@ LENGTHS = "The median trial, and the values that one in ten and one in a hundred
 OPEN_RATES = "How well the rates are known"
 OPEN_NOTE = (
     "The rates were measured on a limited number of failures. The study was also played at other plausible rates,"
-    " and all intervals of this answer include that uncertainty. The last column is its share of the interval's"
-    " square; more trials would narrow only the rest."
+    " and all intervals of this answer include that uncertainty. The last column is the share of the squared interval"
+    " that comes from the rates; more trials would narrow only the rest."
 )
 
 TIMES = ("election_s", "stop_s", "start_s", "boot_retry_s", "sync_messages_s", "network_mb_s", "link_latency_s",
@@ -71,11 +71,30 @@ TIMES = ("election_s", "stop_s", "start_s", "boot_retry_s", "sync_messages_s", "
 
 JUDGED = {
     "lost_confirmed": "confirmed messages lost", "publish_down_s": "seconds out of use",
-    "consume_down_s": "seconds undelivered",
+    "consume_down_s": "seconds in which ready messages were not delivered",
     "sync_blocked_s": "seconds blocked by a synchronisation",
     "metadata_down_s": "seconds in which metadata could not be changed", PRICE: "price of a year",
 }  # fmt: skip
 """The measures by which designs are judged, in this order; their tables come first."""
+
+HEADINGS = {
+    "lost_confirmed": "Messages lost after their confirm, per trial",
+    "publish_down_s": "Time without confirms for publishers, s per trial",
+    "consume_down_s": "Time without deliveries to consumers, s per trial",
+    "sync_blocked_s": "Time blocked by a synchronisation, s per trial",
+    "metadata_down_s": "Time in which metadata could not be changed, s per trial",
+    PRICE: "Price, per year",
+    "published": "Messages published, per trial", "confirmed": "Messages confirmed, per trial",
+    "nacked": "Messages nacked, per trial", "refused": "Messages refused, per trial",
+    "lost": "Messages lost, confirmed or not, per trial",
+    "delivered_twice": "Messages delivered twice, per trial", "promotions": "Promotions, per trial",
+    "unsynchronised_promotions": "Promotions of unsynchronised mirrors, per trial",
+    "outages": "Losses of the master or leader, per trial",
+    "bytes_replicated": "Bytes sent between nodes, per trial",
+    "messages": "Messages in the queue at the end of a trial",
+    "queue_down_s": "Time without a master or leader, s per trial",
+}  # fmt: skip
+"""The headings of the tables, by measure."""
 
 
 def report_of(
@@ -95,16 +114,16 @@ def report_of(
     for row in rows:
         by_measure.setdefault(str(row["measure"]), []).append(row)
     lines = () if baseline is None else tuple(beside(rows, baseline))
-    parts = [Part(f"Beside {shown(baseline)}, under the same faults", None, lines)] if lines else []
+    parts = [Part(f"Compared with {shown(baseline)}, under the same faults", None, lines)] if lines else []
     parts += [*sensitivity(rows), *quantiles(rows)]
     had = {measure: those for measure, those in by_measure.items() if any(row["share"] or row["mean"] for row in those)}
     for measure, those in had.items():
         unit = f", {shown(currency)}" if measure == PRICE else ""
         kinds = tuple(shown(row["environment"]) for row in those)
-        parts.append(Part(f"{measure}{unit}", _table(those, baseline), kinds=kinds))
+        parts.append(Part(f"{_heading(measure)}{unit}", _table(those, baseline), kinds=kinds))
     idle = [measure for measure, those in by_measure.items() if those and measure not in had]
     if idle:
-        parts.append(Part("None in any trial", None, (", ".join(idle),)))
+        parts.append(Part("Zero in every trial", None, tuple(map(_heading, idle))))
     answer, designs = study_verdict.verdict(rows, baseline, unseen), {row["design"] for row in rows}
     asked = study_verdict.question(baseline, len(designs))
     todo = study_verdict.todo(rows, answer, baseline, command, unseen)
@@ -113,6 +132,11 @@ def report_of(
     said = [*assumed, *([SPLIT.format(split)] if unseen else []), *ASSUMED]
     said += [TOGETHER.format(together)] if together > 1 else []
     return Report(asked, shown(title), answer, todo, (*parts, *numbers), tuple(said))
+
+
+def _heading(measure: str) -> str:
+    """Return the heading of a measure, with its name in the study's tables and in --json."""
+    return f"{HEADINGS[measure]} ({measure})" if measure in HEADINGS else measure
 
 
 def report(title: str, estimates: Iterable[Row], baseline: str | None = None, currency: str | None = None) -> str:
@@ -228,7 +252,8 @@ def quantiles(rows: Iterable[Row]) -> tuple[Part, ...]:
     objectives = any(OBJECTIVE in row for row in rows)
     cells = []
     for row in rows:
-        row_cells = [JUDGED.get(row["measure"], row["measure"]), shown(row["environment"]), shown(row["design"])]
+        measure = JUDGED.get(row["measure"]) or HEADINGS.get(row["measure"], row["measure"])
+        row_cells = [measure, shown(row["environment"]), shown(row["design"])]
         row_cells += [f"{number(row[name])}{_between(row, name)}" for name in QUANTILES]
         if objectives:
             row_cells.append(f"{percent(row['above'])} above {number(row[OBJECTIVE])} ({percent(row['above_low'])} to"

@@ -22,7 +22,7 @@ LINE_LOOK, ROW_LOOK = LOOKS["master"], LOOKS["lost"]
 HIDDEN = 0.05
 """Lines that differ by less than this share lie on each other."""
 
-NOTE = "Triangles are published measurements, with their batches; bands are what is predicted for nine of ten new ones"
+NOTE = "Triangles are published measurements, with their batch sizes; nine of ten new ones should be within the bands"
 
 UNITS = ((3600.0, "h"), (60.0, "min"), (1.0, "s"))
 

@@ -28,7 +28,7 @@ NUMBERS = EngFormatter(sep="")
 CLOSE = 1.25
 """A prediction is close to the published value if neither is more than this many times the other."""
 
-NOTE = "Marks are published figures, lines the fit, and bands what it predicts for nine of ten new rows"
+NOTE = "Marks are published figures, and lines are the fit; nine of ten new figures should be within the bands"
 
 LIMITED = "c5.4xlarge io1 3.8.4"
 SIZED = "GKE e2-standard-16 3.10.1"

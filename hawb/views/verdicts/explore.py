@@ -14,7 +14,7 @@ from hawb.views.report import ToDo, Verdict
 
 HOLDS = {
     "lost-confirmed": ("no confirmed message is lost", "confirmed messages of {queues} are lost"),
-    "unavailable": ("some node serves every queue", "no node serves {queues}"),
+    "unavailable": ("every queue is served by a node", "no node serves {queues}"),
     "diverged": (
         "both partitions of each queue hold the same messages",
         "two partitions continue with different messages of {queues}",
@@ -94,7 +94,7 @@ def todo(question: Question, answer: Progress, files: Files = UNNAMED) -> tuple[
     if answer.story is not None:
         kept = () if files.story else asking("explore", scenario, *_asked(question), f"--scenario {STORY}")
         story = (files.story or STORY,) if files.story or kept else ()
-        lab = "Open it in the lab, which tries each single change that could prevent it."
+        lab = "Open the story in the lab, which tries each single change that could prevent this."
         return (
             ToDo("Play the story to read why.", (*kept, *asking("run", story))),
             ToDo(lab, asking("lab", story)),

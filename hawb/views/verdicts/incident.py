@@ -377,10 +377,10 @@ def _narrower(incident: Incident) -> Iterator[ToDo]:
 
 def _keeping(incident: Incident) -> Iterator[ToDo]:
     """Yield the changes that would keep lost messages, the best first; queues with the same changes share a to-do."""
-    what = "is" if incident.outcome and incident.outcome["losses"] else "may be"
+    are = "are" if incident.outcome and incident.outcome["losses"] else "may be"
 
     def lost(harms: Sequence[Harm]) -> str:
-        return f"what {what} lost of {listing(harm.queue for harm in harms)}"
+        return f"the messages of {listing(harm.queue for harm in harms)} that {are} lost"
 
     yield from keeping(incident.keepers, lost, lambda one: shown(one.change.what))
 

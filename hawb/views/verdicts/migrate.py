@@ -113,5 +113,5 @@ def _decide(stay: list[Move], plan: Migration) -> str:
     """Return the decision to make about queues that cannot be migrated."""
     mirrored = [] if plan.target.mirroring else [move for move in stay if move.mirrored]
     if mirrored:
-        return f"Decide about {_names(mirrored)}: mirrored today, and with one replica from 4.0 on."
+        return f"Decide about {_names(mirrored)}: mirrored today, with one replica from 4.0 on."
     return f"Decide about {_names(stay)}: leave classic, or declare again without the setting that prevents the move."

@@ -83,9 +83,9 @@ def on_streams(found: WhatIf) -> tuple[str, ...]:
                " initial-cluster-size).")
             for size, those in sizes.items()
         ),
-        "x-initial-cluster-size counts at the declaration alone; rabbitmq-streams add_replica adds one to a stream that"
-        " exists. A stream with 1 or 2 replicas outlives no failure, with 3 or 4 one, with 5 or 6 two, with 7 three: a"
-        " majority has to run.",
+        "RabbitMQ reads x-initial-cluster-size only at the declaration; rabbitmq-streams add_replica adds one to a"
+        " stream that exists. A majority of the replicas has to run: a stream with 1 or 2 replicas survives no"
+        " failure, with 3 or 4 it survives one, with 5 or 6 two, and with 7 three.",
     )  # fmt: skip
 
 

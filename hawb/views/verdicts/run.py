@@ -22,11 +22,12 @@ QUESTION = N_("Is every message kept, every queue in use and every step accepted
 NO_ADVICE = Advice()
 LONG_S = 1.0
 """Seconds: the sentence mentions outages that are longer."""
-IN_STEP = N_("what {queues} lost in step {number}")
+IN_STEP = N_("the messages that {queues} lost in step {number}")
 NOT_TAKEN = N_("the messages for {queues} that no queue took after step {number}")
-NOTHING_HELPS = N_("Nothing was found that makes this better.")
-UNTRIED = N_("What would have kept what {queues} lost was not tried, as the story is long: ask the lab.")
-UNPLAYED = N_("No step of the story lost what {queues} lost, and nothing was found that would have kept it.")
+NOTHING_HELPS = N_("hawb found no change that improves this.")
+UNTRIED = N_("The story is long, so hawb did not try what would have kept the messages of {queues}. Open the story"
+             " in the lab to try it.")
+UNPLAYED = N_("No step of the story lost the messages of {queues}, and hawb found no change that would have kept them.")
 LATE = N_("Have {consumers} acknowledge each delivery in time.")
 LATE_OR_RAISED = {
     "cluster": N_("Have {consumers} acknowledge each delivery in time, or raise consumer_timeout."),
@@ -45,7 +46,7 @@ NOTHING = {
     "pattern": Plural("policy {names} matches no queue", "policies {names} match no queue"),
     "policy": Plural("there is no policy {names}", "there are no policies {names}"),
     "exchange": Plural("there is no exchange {names}", "there are no exchanges {names}"),
-    "node": Plural("{names} is no node of the cluster", "{names} are no nodes of the cluster"),
+    "node": Plural("{names} is not a node of the cluster", "{names} are not nodes of the cluster"),
     "client": Plural("there is no client {names}", "there are no clients {names}"),
 }
 """The clauses about names that match nothing, by their kind."""
@@ -56,7 +57,7 @@ MEANT = {
     "elsewhere": N_("policy {name} is of virtual host {vhost}: did you mean {other}, where {near} is?"),
     "policy": N_("there is no policy {name}: did you mean {near}?"),
     "exchange": N_("there is no exchange {name}, so dead letters go nowhere: did you mean {near}?"),
-    "node": N_("{name} is no node of the cluster: did you mean {near}?"),
+    "node": N_("{name} is not a node of the cluster: did you mean {near}?"),
     "client": N_("there is no client {name}: did you mean {near}?"),
 }
 """The suggestions for misspelt names, by their kind."""
@@ -134,7 +135,8 @@ def todo(outcome: dict, advice: Advice = NO_ADVICE) -> tuple[ToDo, ...]:
         words = {"consumers": listing(late)} | ({"name": shown(raised.name)} if raised else {})
         asked.append(ToDo(_(LATE_OR_RAISED[raised.kind] if raised else LATE, **words)))
     if wait_s := unnoticed_s(outcome):
-        wait = N_("Wait until the nodes notice, which decides: add the step `wait: {t}` to the end of the scenario.")
+        wait = N_("Wait until the nodes notice the failure, which decides the outcome: add the step `wait: {t}` to"
+                  " the end of the scenario.")
         asked.append(ToDo(_(wait, t=str(wait_s))))
     asked += [to_do(remedy) for remedy in advice.remedies]
     if not asked and verdict(outcome, advice.unknown).answer == "no":

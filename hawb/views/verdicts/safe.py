@@ -135,7 +135,7 @@ def _stops(hurting: Sequence[Forecast]) -> list[str]:
         )
         parts.append(_(some, nodes=listing(one.node for one in those), harm=harm(those[0].hurt("stop"))))
     if rest := [one.node for those in list(alike.values())[FEW:] for one in those]:
-        parts.append(_("stopping {nodes} hurts queues too", nodes=joined(map(shown, rest))))
+        parts.append(_("stopping {nodes} harms queues too", nodes=joined(map(shown, rest))))
     return parts
 
 

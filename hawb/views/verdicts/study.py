@@ -41,11 +41,12 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
     others = [design for design in designs if design != baseline]
     if biased := _biased_too_much(rows):
         worth = f"{float(str(biased['effective_trials'])):,.0f} of {biased['trials']:,}"
-        return Verdict("unknown", f"the trials of {shown(biased['design'])} in {shown(biased['environment'])} are worth"
-                       f" {worth} plain ones, since failures are biased too much")  # fmt: skip
+        return Verdict("unknown", f"the trials of {shown(biased['design'])} in {shown(biased['environment'])} count"
+                                  f" only as {worth} unbiased ones, because failures are biased too much")  # fmt: skip
     if unseen and (baseline not in designs or not others):
-        return Verdict("unknown", f"a split brain of {listing(dict.fromkeys(design for design, _ in unseen))} may lose"
-                       " messages that trials do not count: their clients are all on one side")  # fmt: skip
+        return Verdict("unknown", f"a split brain of {listing(dict.fromkeys(design for design, _ in unseen))} may"
+                                  " lose messages that the trials do not count: all clients of a trial are in one"
+                                  " partition")  # fmt: skip
     if baseline is None or not others:
         return _of_one(rows)
     better, worse = _clearly_apart(rows, baseline, LESS), _clearly_apart(rows, baseline, MORE)
@@ -65,11 +66,11 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
         text = f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better"
         return Verdict("no", text)
     if few := _too_rare(rows, baseline):
-        return Verdict("unknown", f"too few trials had any: {few:,.0f} of two designs, and a difference from"
-                       f" {shown(baseline)} takes {LEAST_APART}")  # fmt: skip
+        return Verdict("unknown", f"too few trials had such an event: {few:,.0f} of two designs; a difference"
+                                  f" from {shown(baseline)} needs {LEAST_APART}")  # fmt: skip
     compared = [row for row in rows if row["design"] != baseline and row.get("difference_low") is not None]
     if compared and any(row.get(LEAST) for row in compared) and all(map(is_alike, compared)):
-        return Verdict("no", f"no design differs from {shown(baseline)} by as much as matters")
+        return Verdict("no", f"no design differs from {shown(baseline)} by enough to matter")
     return Verdict("no", f"these trials show no difference from {shown(baseline)}")
 
 
@@ -172,7 +173,7 @@ def _nowhere(designs: list[str]) -> str:
 def _of_one(rows: Iterable[Row]) -> Verdict:
     lost = [row for row in rows if row["measure"] == LOST]
     if not lost:
-        return Verdict("unknown", "the trials have no figure of losses")
+        return Verdict("unknown", "the trials did not count losses")
     worst = max(lost, key=lambda row: row["share"])
     trials = sum(int(str(row["trials"])) for row in lost)
     if not worst["share"]:
@@ -201,8 +202,9 @@ def todo(
     few = sorted({str(row["design"]) for row in rows if _worth(row)[0] < 2 * BATCHES})
     asked, again = [], (command,) if command else ()
     if rests := rests_on(rows):
-        asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and give it to the study with --numbers: the"
-                          " differences change with it by more than their intervals."))  # fmt: skip
+        asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and give it to the study with --numbers: it"
+                          " changes the differences between designs by more than the width of their"
+                          " intervals."))  # fmt: skip
     if answer.answer == "yes" and baseline is not None:
         best = _clear(rows, _clearly_apart(rows, baseline, LESS), _not_recommended(rows, baseline))[0]
         asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
