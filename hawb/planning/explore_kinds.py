@@ -26,6 +26,11 @@ class Kind(NamedTuple):
     begins: Scenario
     answer: Progress
 
+    @property
+    def is_harmed(self) -> bool:
+        """Return True if a story harms its queues."""
+        return self.answer.story is not None
+
 
 class Worst(Struct, frozen=True):
     """The answers for all kinds of queues of a cluster."""
@@ -36,7 +41,7 @@ class Worst(Struct, frozen=True):
     @property
     def worst(self) -> Kind:
         """Return the kind with the shortest story; without any, the one whose search has come least far."""
-        found = [kind for kind in self.kinds if kind.answer.story is not None]
+        found = [kind for kind in self.kinds if kind.is_harmed]
         unfinished = [kind for kind in self.kinds if not kind.answer.over]
         return min(found or unfinished or self.kinds, key=lambda kind: kind.answer.depth)
 
@@ -50,7 +55,7 @@ class Worst(Struct, frozen=True):
     @property
     def harmed(self) -> list[str]:
         """Return the queues of all kinds that a story harms."""
-        return [queue for kind in self.kinds if kind.answer.story is not None for queue in kind.queues]
+        return [queue for kind in self.kinds if kind.is_harmed for queue in kind.queues]
 
 
 def worst_of_kinds(scenario: Scenario, question: Question, states: int, *, replicated: bool) -> Worst | None:
