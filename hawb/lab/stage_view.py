@@ -46,21 +46,22 @@ def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:
 def play(point: Point, before: Point | None, queue: str) -> dict:
     """Return the movements of the last step, and the scene before it unless the page shows that already.
 
-    Each movement has the `moment` on the slider at which it is under way; `still` are the requests and answers of
+    `moments` are the positions on the slider at which the phases are under way, `still` the requests and answers of
     elections that are under way now. Elections are those of the chosen `queue`, if it has any.
     """
     earlier = point.before_last_step if before is None else (before.moment, before.outcome)
     names, groups = point.run.settings.names, point.moment.state.groups
     still = elections.under_way(point.moment.state, names, [queue] if queue in groups else groups)
     if earlier is None:
-        return {"at_once": False, "before": None, "movements": [], "still": still}
+        return {"at_once": False, "before": None, "movements": [], "moments": [], "still": still}
     moment, was = earlier
     cuts = raft_entries.cut_off(moment.state, point.moment.state, names)
     found = movements(point.outcome, was, cuts, elections.flown(point.moment, moment, names, queue))
     return {
         "at_once": before is not None,
         "before": scene(was, None, beyond(moment.state, names)) if before is None else None,
-        "movements": [one | {"moment": point.position_at(one["t"])} for one in found],
+        "movements": found,
+        "moments": [*{one["phase"]: point.position_at(one["t"]) for one in found}.values()],
         "still": still,
     }
 

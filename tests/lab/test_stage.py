@@ -128,10 +128,11 @@ def test_log_of_an_isolated_queue_changes_with_later_events(lab):
 
 def test_election_is_stopped_half_way_and_a_link_cut_there():
     lab = Lab(Controller(SPLIT_VOTES))
-    stands = [one for one in lab.stage.view["play"]["movements"] if one["kind"] == "stand"]
+    play = lab.stage.view["play"]
+    stands = [one for one in play["movements"] if one["kind"] == "stand"]
     ask(lab, "choose", queue="orders")
     assert [one["term"] for one in stands] == [2, 3]
-    ask(lab, "look", position=stands[0]["moment"])
+    ask(lab, "look", position=play["moments"][stands[0]["phase"]])
     view = lab.stage.view
     assert [(one["kind"], one["routes"]) for one in view["play"]["still"]] == [
         ("stand", [["b", "c"]]), ("stand", [["c", "b"]]),

@@ -13,13 +13,13 @@ class Player {
     this.phases = [];
     this.position = 0;
     this.direction = 0;
-    this.still = [];
+    this.still = this.moments = [];
     this.drawn = null; // how far the phase has come in which it stands
   }
 
   /** The moment of the movement that it stands in the middle of; null where it moves, or stands at an end. */
   get moment() {
-    return this.is_moving || this.is_over || !this.before ? null : this.phases[Math.floor(this.position)][0].moment ?? null;
+    return this.is_moving || this.is_over || !this.before ? null : this.moments[Math.floor(this.position)] ?? null;
   }
 
   get is_moving() {
@@ -30,10 +30,10 @@ class Player {
     return this.position >= this.phases.length;
   }
 
-  /** Takes a step up: the scenes before and after, what moves between them, and what is still under way after it. */
-  take({ before, after, movements, bar, still = [] }) {
+  /** Takes a step up: the scenes before and after, what moves between them, at which moments, and what is under way after it. */
+  take({ before, after, movements, bar, moments = [], still = [] }) {
     this.stop();
-    Object.assign(this, { before: before && unmarked(before), after, bar, still });
+    Object.assign(this, { before: before && unmarked(before), after, bar, moments, still });
     this.phases = [];
     for (const one of movements) (this.phases[one.phase - movements[0].phase] ??= []).push(one);
     this.position = this.phases.length;

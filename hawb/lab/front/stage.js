@@ -152,8 +152,8 @@ function stage(model, el, guide) {
   }
 
   /** Takes another step up, and plays it if the page has just gone on by it. */
-  function take({ at_once, movements, before, still }, here) {
-    player.take({ before: before ?? here, after: view.scene, movements, still, bar: view.bar });
+  function take({ at_once, movements, moments, before, still }, here) {
+    player.take({ before: before ?? here, after: view.scene, movements, moments, still, bar: view.bar });
     if (at_once && movements.length) player.play();
     else {
       player.show();

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from hawb.engine.core.agenda import EVENT
 from hawb.engine.core.moment import Ballot, Moment
-from hawb.engine.core.state import State
+from hawb.engine.core.state import CLASSIC, State
 from hawb.engine.raft_groups.events import ElectionDue, RaftArrives
 from hawb.engine.raft_groups.group import STORE
 from hawb.languages import N_, Plural, _, ngettext
@@ -80,8 +80,9 @@ class Told(Struct):
 def flown(after: Moment, before: Moment | None, names: Sequence[str], chosen: str = "") -> list[dict]:
     """Return the movements of elections between two moments, earliest first; none without the first moment.
 
-    Without a `chosen` queue that has a Raft group they are those of all groups, if at most MOST_GROUPS hold elections.
-    Each has the keys of a movement but `phase`; its `term`; and `at`, the candidates that it marks if nothing moves.
+    They are those of the `chosen` queue. Without one they are those of all groups, if at most MOST_GROUPS elect leaders
+    and the cluster has no classic queue, from which they would draw the attention away. Each has the keys of a movement
+    but `phase`; its `term`; and `at`, the candidates that it marks if nothing moves.
     """
     if before is None:
         return []
@@ -93,9 +94,10 @@ def flown(after: Moment, before: Moment | None, names: Sequence[str], chosen: st
     since_us = min([before.state.time_us, *(ballot.t_us - 1 for ballot in branches)])
     told = [one for one in Elections(after, names).told(ballots) if one.t_us > since_us]
     groups = {one.group for one in told}
-    if chosen in after.state.groups:
+    has_classic = any(queue.type == CLASSIC for side in after.state.sides for queue in side.queues.values())
+    if chosen:
         told = [one for one in told if one.group == chosen]
-    elif len(groups) > MOST_GROUPS:
+    elif len(groups) > MOST_GROUPS or has_classic:
         return []
     together: dict[tuple, list[Told]] = {}
     for one in sorted(told, key=lambda one: one.t_us):
