@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from hawb.engine.core.state import State
+from hawb.engine.core.moment import Moment
 from hawb.lab.sources import START
 from hawb.planning.alternatives import Alternatives
 from hawb.planning.harm import Harm, harms
@@ -72,15 +72,15 @@ class Point:
         return None if self.before_last_step is None else self.before_last_step[1]
 
     @cached_property
-    def before_last_step(self) -> tuple[State, dict] | None:
-        """Return the state and the outcome before the last step of the story.
+    def before_last_step(self) -> tuple[Moment, dict] | None:
+        """Return the moment and the outcome before the last step of the story.
 
         None if the story has no step since the cluster was at rest, or another moment is shown.
         """
         if not self.steps or self.at_s is not None:
             return None
         earlier = self.run.rewound(len(self.run.steps) - 1)
-        return earlier.moment().state, outcome(earlier, shared=self.shared_events(earlier))
+        return earlier.moment(), outcome(earlier, shared=self.shared_events(earlier))
 
     def shared_events(self, run: Run) -> list[dict]:
         """Return the first events of this point's outcome that it shares with another run."""
@@ -108,10 +108,13 @@ class Point:
 
     @cached_property
     def moments_us(self) -> list[int]:
-        """Return the times of events since the cluster was at rest, and the last moment, in microseconds."""
+        """Return the times of events since the cluster was at rest, and the last moment, in microseconds.
+
+        Among them are those at which members ask for votes and answer, so that an election can be stopped half way.
+        """
         moment = self.origin.moment
         began = self.run.rewound(self.rest).moment().state.time_us if self.rest else 0
-        times = {entry.t_us for entry in moment.trace()}
+        times = {entry.t_us for entry in moment.trace()} | {ballot.t_us for ballot in moment.all_ballots()}
         return sorted({began, moment.state.time_us, *(time for time in times if time > began)})
 
     @cached_property
@@ -124,7 +127,11 @@ class Point:
     @property
     def position(self) -> int:
         """Return the index of the last of `moments_us` that has passed."""
-        return bisect_right(self.origin.moments_us, self.moment.state.time_us) - 1
+        return self.position_at(self.moment.state.time_us / MICROSECONDS)
+
+    def position_at(self, t: float) -> int:
+        """Return the index of the last of `moments_us` that has passed at a time of the story, in seconds."""
+        return bisect_right(self.origin.moments_us, round(t * MICROSECONDS)) - 1
 
     def looking_at(self, position: int) -> Point:
         """Return the point that shows one of the origin's `moments_us`, just after its events.

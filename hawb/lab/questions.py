@@ -17,17 +17,20 @@ from hawb.incident.exports import parted
 from hawb.incident.not_logs import refusal
 from hawb.incident.understanding import understand
 from hawb.languages import N_, _
-from hawb.planning import inventory
+from hawb.planning import explore, inventory
 from hawb.planning.beforehand import beforehand
+from hawb.planning.explore_kinds import Worst, worst_of_kinds
 from hawb.planning.lint import Report, lint
+from hawb.planning.moves import Spent
 from hawb.planning.safe_to_stop import Forecast, Outlook, outlook
 from hawb.rules.profiles import PROFILES
+from hawb.scenario.dump import dump
 from hawb.scenario.load import read_scenario
 from hawb.study.replicas import TRIALS, WhatIf, what_if
 from hawb.views.formatting import listing
 from hawb.views.incident import incident_page
 from hawb.views.incident.incident_report import Account, account
-from hawb.views.planning import findings, forecast_page, migration_files, upgrade_page
+from hawb.views.planning import exploration, findings, forecast_page, migration_files, upgrade_page
 from hawb.views.planning.planned_upgrade import PlannedUpgrade, upgrade_of
 from hawb.views.rules.features import matrix
 from hawb.views.study import replica_page
@@ -68,6 +71,37 @@ def linted(files: Sequence[Path]) -> Linted:
     """Return the linter's report on a definitions export and listings. Raise ImportRefused."""
     read = inventory.of_files(files)
     return Linted(lint(read), read.notes, [Path(file).name for file in files])
+
+
+class WorstCase(Struct, frozen=True):
+    """The worst case of each kind of queue of a cluster, and notes on what its files do not say."""
+
+    found: Worst
+    notes: Sequence[str]
+
+
+def worst_case(
+    files: Sequence[str | Path], goal: str = "", queues: str = "", faults: int = 1, operations: int = 1
+) -> WorstCase:
+    """Return the shortest story that ends in a goal (of ENDS), from the cluster of an export and listings.
+
+    By default that is the loss of confirmed messages of a replicated queue. Raise ImportRefused, ScenarioRefused, and
+    QuestionRefused without such a queue.
+    """
+    imported = imported_of(files)
+    asked = explore.Question(ENDS.get(goal, "lost-confirmed"), Spent(faults, operations))
+    found = worst_of_kinds(read_scenario(imported.scenario), asked, STATES, replicated=queues != ALL_QUEUES)
+    if found is None:
+        raise QuestionRefused(_("There is no queue to search for, or none with replicas."))
+    return WorstCase(found, imported.notes)
+
+
+def _worst_texts(case: WorstCase) -> dict[str, str]:
+    found, story = case.found, case.found.answer.story
+    files = exploration.Files("cluster.yaml", "" if story is None else "worst.yaml")
+    page = exploration.page(found.question, found.answer, files, [*exploration.of_kinds(found), *case.notes])
+    texts = {"report.html": page, files.scenario: dump(found.worst.begins)}
+    return texts if story is None else texts | {files.story: dump(story)}
 
 
 class Safety(Struct, frozen=True):
@@ -114,6 +148,15 @@ def _incident(files: Sequence[Path]) -> Account:
     return account(found)
 
 
+STATES = 300
+"""The most states that a notebook searches for each kind of queue: all within a fault and an operation."""
+ENDS = {
+    N_("loss of confirmed messages"): "lost-confirmed",
+    N_("a queue out of use"): "unavailable",
+    N_("partitions that differ"): "diverged",
+}
+"""What to search for, and the goal of the search (`hawb.planning.goals.GOALS`)."""
+REPLICATED, ALL_QUEUES = N_("queues with replicas"), N_("all queues")
 ONE_BY_ONE, AT_ONCE = N_("one after the other"), N_("all at once")
 
 MOVE = Question(
@@ -138,6 +181,12 @@ REPLICAS = Question(
     N_("how many replicas?"),
     N_("what one to seven replicas cost and achieve; this takes seconds, or minutes the first time"),
     _replicas, lambda found: {"report.html": replica_page.page(found)}, {N_("failures"): (1, 2, 3, 0)},
+)  # fmt: skip
+WORST = Question(
+    N_("what is the worst?"), N_("the shortest story of faults and operations that ends in harm"), worst_case,
+    _worst_texts,
+    {N_("goal"): tuple(ENDS), N_("queues"): (REPLICATED, ALL_QUEUES), N_("faults"): (1, 2, 0),
+     N_("operations"): (1, 2, 0)},
 )  # fmt: skip
 INCIDENT = Question(
     N_("what happened?"), N_("what happened, what was lost, and what would have prevented the loss"), _incident,

@@ -13,7 +13,7 @@ from hawb.lab.leads import leads
 from hawb.planning.safe_to_stop import WAYS, Forecast
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.dump import plain
-from hawb.views.cluster import raft_entries
+from hawb.views.cluster import elections, raft_entries
 from hawb.views.cluster.scene import beyond, scene
 from hawb.views.formatting import seconds, shown
 from hawb.views.planning import forecast
@@ -30,7 +30,7 @@ def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:
     """
     point = controller.now
     names = point.run.settings.names
-    played = play(point, before)
+    played = play(point, before, controller.queue)
     drawn = scene(point.outcome, point.was, beyond(point.moment.state, names))
     return {
         "scene": drawn,
@@ -43,31 +43,44 @@ def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:
     }
 
 
-def play(point: Point, before: Point | None) -> dict:
-    """Return the movements of the last step, and the scene before it unless the page shows that already."""
-    earlier = point.before_last_step if before is None else (before.moment.state, before.outcome)
+def play(point: Point, before: Point | None, queue: str) -> dict:
+    """Return the movements of the last step, and the scene before it unless the page shows that already.
+
+    `moments` are the positions on the slider at which the phases are under way, `still` the requests and answers of
+    elections that are under way now. Elections are those of the chosen `queue`, if it has any.
+    """
+    earlier = point.before_last_step if before is None else (before.moment, before.outcome)
+    names, groups = point.run.settings.names, point.moment.state.groups
+    still = elections.under_way(point.moment.state, names, [queue] if queue in groups else groups)
     if earlier is None:
-        return {"at_once": False, "before": None, "movements": []}
-    (state, was), names = earlier, point.run.settings.names
-    cuts = raft_entries.cut_off(state, point.moment.state, names)
+        return {"at_once": False, "before": None, "movements": [], "moments": [], "still": still}
+    moment, was = earlier
+    cuts = raft_entries.cut_off(moment.state, point.moment.state, names)
+    found = movements(point.outcome, was, cuts, elections.flown(point.moment, moment, names, queue))
     return {
         "at_once": before is not None,
-        "before": scene(was, None, beyond(state, names)) if before is None else None,
-        "movements": movements(point.outcome, was, cuts),
+        "before": scene(was, None, beyond(moment.state, names)) if before is None else None,
+        "movements": found,
+        "moments": [*{one["phase"]: point.position_at(one["t"]) for one in found}.values()],
+        "still": still,
     }
 
 
 def logs(point: Point, before: Point | None, queue: str, moved: list[dict]) -> list[dict | None]:
-    """Return the Raft logs of the chosen queue before the last step's movements, and after each phase but the last.
+    """Return the Raft logs of the chosen queue in each phase of the last step's movements: those before the phase.
 
-    The list is empty if nothing moves or no queue with a Raft group is chosen.
+    In a phase of an election they are those while its messages are under way. The list is empty if nothing moves or no
+    queue with a Raft group is chosen.
     """
-    names, earlier = point.run.settings.names, point.before_last_step if before is None else (before.moment.state,)
+    names, earlier = point.run.settings.names, point.before_last_step if before is None else (before.moment,)
     if not moved or earlier is None or queue not in point.moment.state.groups:
         return []
     times = {one["phase"]: one["t"] for one in moved}
     at = {t: raft_entries.logs(state_at(point, t), names, queue) for t in set(times.values())}
-    return [raft_entries.logs(earlier[0], names, queue), *(at[times[phase]] for phase in sorted(times)[:-1])]
+    found = [raft_entries.logs(earlier[0].state, names, queue), *(at[times[phase]] for phase in sorted(times)[:-1])]
+    for phase in {one["phase"] for one in moved if "term" in one}:
+        found[phase] = at[times[phase]]
+    return found
 
 
 def state_at(point: Point, t: float) -> State:

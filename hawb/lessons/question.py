@@ -18,7 +18,7 @@ from hawb.lab.stage import LOOK, front_end
 from hawb.languages import _
 from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.predictions import Prediction, reply
-from hawb.views.cluster import raft_entries
+from hawb.views.cluster import elections, raft_entries
 from hawb.views.cluster.scene import beyond, scene
 from hawb.views.story.movements import movements
 
@@ -106,7 +106,7 @@ def played(before: Cluster | None, after: Cluster | None) -> dict:
     return {
         "before": before and scene_of(before),
         "after": after and scene_of(after, was if goes_on else None),
-        "movements": movements(now, was, _cuts(before, after)) if goes_on else [],
+        "movements": movements(now, was, _cuts(before, after), _ballots(before, after)) if goes_on else [],
         "chain": next(iter(chains_of(now)), []) if goes_on else [],
     }
 
@@ -119,3 +119,7 @@ def scene_of(cluster: Cluster, was: dict | None = None) -> dict:
 def _cuts(before: Cluster, after: Cluster) -> list[dict]:
     states = before.run.moment().state, after.run.moment().state
     return raft_entries.cut_off(*states, after.run.settings.names)
+
+
+def _ballots(before: Cluster, after: Cluster) -> list[dict]:
+    return elections.flown(after.run.moment(), before.run.moment(), after.run.settings.names)

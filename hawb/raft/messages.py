@@ -124,6 +124,9 @@ KINDS = (
 )  # fmt: skip
 """The messages by their kinds."""
 
+OfElection = PreVote | PreVoteResult | RequestVote | RequestVoteResult
+"""The messages of elections."""
+
 # From the host
 
 

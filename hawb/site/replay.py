@@ -14,7 +14,7 @@ from hawb.lab.leads import LATEST, asked_at_once, chains_of, happened, kept, wor
 from hawb.planning.alternatives import what_would_have_kept
 from hawb.scenario.dump import plain
 from hawb.scenario.run import Run
-from hawb.views.cluster import raft_entries
+from hawb.views.cluster import elections, raft_entries
 from hawb.views.cluster.scene import beyond, scene
 from hawb.views.formatting import seconds
 from hawb.views.story.drafts import Drafts
@@ -60,10 +60,11 @@ def stop(point: Point, drafts: Drafts) -> dict:
     """Return what is drawn at a point."""
     outcome, was, names = point.outcome, point.was, point.run.settings.names
     cuts = [] if was is None else raft_entries.cut_off(point.before.moment.state, point.moment.state, names)
+    ballots = [] if was is None else elections.flown(point.moment, point.before.moment, names)
     state, events = point.moment.state, outcome["events"]
     return {
         "scene": scene(outcome, was, beyond(state, names)),
-        "movements": [] if was is None else movements(outcome, was, cuts),
+        "movements": [] if was is None else movements(outcome, was, cuts, ballots),
         "logs": {queue: raft_entries.logs(state, names, queue) for queue in list(state.groups)[:MOST_LOGS]},
         "time": seconds(outcome["time_s"]),
         "verdict": toned_headline(outcome),

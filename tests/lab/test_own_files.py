@@ -8,13 +8,17 @@ from base64 import b64decode
 from pathlib import Path
 
 import pytest
+import yaml
 from html_pages import FETCHING, Page
 from samples import sample
 
 from hawb.lab import questions
 from hawb.lab.own_files import OwnFiles, found_in, links_html, texts_of
-from hawb.lab.questions import INCIDENT, MOVE, REPLICAS, SAFE, UPGRADE, Question
+from hawb.lab.questions import INCIDENT, MOVE, REPLICAS, SAFE, UPGRADE, WORST, Question
 from hawb.languages import language
+from hawb.scenario.expect import check
+from hawb.scenario.load import read_scenario
+from hawb.scenario.run import Run
 
 REAL = Path(__file__).parents[2] / "data" / "real"
 LOGS = REAL.parent / "logs" / "3.10" / "unsynchronised-mirror-promoted"
@@ -91,6 +95,24 @@ def test_each_question_offers_the_files_of_its_command():
         "upgrade": ["report.html", "runbook.md", "rehearsal.yaml"],
         "replicas": ["report.html"],
     }  # fmt: skip
+
+
+def test_worst_case_is_searched_for_each_kind_of_queue():
+    panel = OwnFiles(WORST)
+    upload(panel, ("definitions.json", json.dumps(EXPORT).encode()))
+    assert "There is no queue to search for" in panel.message.value and panel.page.page == ""
+    panel.files.value = []
+    panel.choices["goal"].value = "a queue out of use"
+    upload(panel, *FILES)
+    written = downloads(panel.links.value)
+    assert [*written] == ["report.html", "cluster.yaml", "worst.yaml"]
+    said = Page(written["report.html"]).said
+    assert "No: no node serves qq.pair after 1 step: stop a@10.77.9.1." in said
+    assert "26 queues of 15 kinds" in said and "a story harms" in said
+    run = Run.of(read_scenario(yaml.safe_load(written["worst.yaml"])))
+    assert check(run, run.scenario.expect) == []
+    panel.choices["operations"].value = 0
+    assert "stop a@10.77.9.1" not in Page(panel.page.page).said
 
 
 def test_choices_beside_the_files_change_the_answer():

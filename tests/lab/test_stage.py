@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+from lab_clusters import SPLIT_VOTES
 from lab_widgets import NASTY, ask, on_node, on_queue, row_of
 
 from hawb.lab import acting
+from hawb.lab.controller import Controller
+from hawb.lab.page import Lab
 from hawb.lab.stage import FRONT, MODULES, LoneStage, front_end
 from hawb.views import style
 
@@ -119,8 +122,28 @@ def test_log_of_an_isolated_queue_changes_with_later_events(lab):
     view = lab.stage.view
     terms = [max(member["term"] for member in log["members"]) for log in [*view["logs"], view["log"]]]
     assert terms == sorted(terms) and terms[0] < terms[-1]
-    elected = [one["phase"] for one in view["play"]["movements"] if one["event"] == "leader_elected"]
-    assert terms[elected[0]] < terms[elected[0] + 1]
+    stands = [one["phase"] for one in view["play"]["movements"] if one["kind"] == "stand"]
+    assert terms[stands[0] - 1] < terms[stands[0]]
+
+
+def test_election_is_stopped_half_way_and_a_link_cut_there():
+    lab = Lab(Controller(SPLIT_VOTES))
+    play = lab.stage.view["play"]
+    stands = [one for one in play["movements"] if one["kind"] == "stand"]
+    ask(lab, "choose", queue="orders")
+    assert [one["term"] for one in stands] == [2, 3]
+    ask(lab, "look", position=play["moments"][stands[0]["phase"]])
+    view = lab.stage.view
+    assert [(one["kind"], one["routes"]) for one in view["play"]["still"]] == [
+        ("stand", [["b", "c"]]), ("stand", [["c", "b"]]),
+    ]  # fmt: skip
+    assert [(member["role"], member["term"], member["vote"]) for member in view["log"]["members"]] == [
+        ("leader", 1, "a"), ("candidate", 2, "b"), ("candidate", 2, "c"),
+    ]  # fmt: skip
+    ask(lab, "part", links=[["b", "c"]])
+    kinds_now = kinds(lab)
+    assert kinds_now[kinds_now.index("vote_lost") :][:2] == ["vote_lost", "no_majority"]
+    assert lab.stage.view["play"]["still"] == []
 
 
 def test_kill_makes_a_quorum_queue_unavailable_and_a_mirrored_one_lose_messages(lab):

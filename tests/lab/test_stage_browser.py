@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from browser_pages import keep_picture
-from lab_clusters import FOUR_QUEUES
+from lab_clusters import FOUR_QUEUES, SPLIT_VOTES
 from samples import sample
 from stage_pages import answered, begin, choose, menu, pick, show, stage_page
 from stage_states import refused
@@ -320,6 +320,41 @@ def test_log_is_in_step_with_the_animation():
         page.get_by_role("button", name="step back").click()
         assert last.inner_text() == before
         assert entries.count() > 0
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["broad", "phone"])
+def test_election_is_stopped_half_way_and_fails_by_keyboard(size):
+    with stage_page(size, start=SPLIT_VOTES, dark=size[0] < 400) as page:
+        said = []
+        for _ in range(30):
+            page.get_by_role("button", name="step back").press("Enter")
+            page.run_for(50)
+            said.append(caption(page))
+            if said[-1].startswith("b stands for election in term 2"):
+                break
+        assert any(one.startswith("The votes of term 2 are split: b has 1 (b), c has 1 (c)") for one in said)
+        page.get_by_role("button", name="act here").press("Enter")
+        answered(page)
+        page.run_for(50)
+        assert caption(page) == (
+            "Under way from b to c: request for a vote, term 2. Under way from c to b: request for a vote, term 2."
+        )
+        assert page.get_by_role("button", name="act here").count() == 0
+        drawn = page.evaluate("""() => {
+            const { width, height } = document.querySelector(".hs-flights");
+            const { data } = document.querySelector(".hs-flights").getContext("2d").getImageData(0, 0, width, height);
+            return data.some((value) => value > 0);
+        }""")
+        assert drawn  # also after the caption has made the picture smaller
+        keep_picture(page, f"stage-votes-under-way-{size[0]}")
+        pick(page, "node c", "cut off from all others")
+        page.locator(".hs-play", has_text="pause").click()
+        said = [caption(page)]
+        for _ in range(6):
+            page.get_by_role("button", name="step forward").press("Enter")
+            said.append(caption(page))
+        assert "The request of b does not reach c. The request of c does not reach b." in said
+        keep_picture(page, f"stage-votes-lost-{size[0]}")
 
 
 def test_link_is_cut_by_touch():

@@ -42,6 +42,8 @@ NUMBERS = ("1[0-9]", "20", "2[78]")
 LESSONS = sorted(file for number in NUMBERS for file in (ROOT / "notebooks").glob(f"{number}-*.ipynb"))
 ALL_LESSONS = sorted(file for file in (ROOT / "notebooks").glob("[12]*.ipynb"))
 MOST_VISIBLE = 25
+MOST_WORDS = 900
+"""The maximum number of words of a lesson's prose, without explanations that are folded."""
 """So many cells of a lesson show their code; of a hidden one JupyterLab shows the first line, which is its label."""
 ANSWERED = re.compile(r" = \.\.\.\n(?:check|play)\(")
 NASTY = "<script>alert('1')</script>"
@@ -378,6 +380,14 @@ def test_number_of_cells_with_visible_code_is_limited(file):
     assert sum(map(is_visible, cells)) <= MOST_VISIBLE
     hidden = [cell.source for cell in cells if cell.cell_type == "code" and not is_visible(cell)]
     assert not [source for source in hidden if "# solution" in source or "predict(" in source]
+
+
+@pytest.mark.parametrize("file", ALL_LESSONS, ids=lambda file: file.name)
+def test_prose_that_is_not_folded_is_short(file):
+    cells = nbformat.read(file, as_version=4).cells
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    shown = re.sub(r"<details>.*?</details>|(?<=\])\([^)]*\)", "", prose, flags=re.DOTALL)
+    assert len(re.findall(r"[A-Za-z0-9][\w'’.-]*", shown)) <= MOST_WORDS
 
 
 @pytest.mark.parametrize("file", ALL_LESSONS, ids=lambda file: file.name)

@@ -14,6 +14,7 @@ from msgspec import Struct
 from hawb.engine.core.ledger import Account, Loss
 from hawb.engine.core.state import State
 from hawb.engine.core.trace import Entry
+from hawb.raft.messages import OfElection
 
 
 class Refusal(Struct, frozen=True):
@@ -24,8 +25,24 @@ class Refusal(Struct, frozen=True):
     text: str
 
 
+class Ballot(Struct, frozen=True):
+    """A member of a Raft group sends a request for a (pre-)vote, or the answer to one, or a message of these arrives.
+
+    It is due at `due_us`. It does not arrive if its link is cut meanwhile, or its target goes down.
+    """
+
+    t_us: int
+    group: str
+    message: OfElection
+    due_us: int
+    arrived: bool
+
+
 class Moment(Struct, frozen=True):
-    """A state with its ledger, and the moment before. `refused` and `entries` are what came since that moment."""
+    """A state with its ledger, and the moment before.
+
+    `refused`, `entries` and `ballots` are what came since that moment. A group's first election has no ballots.
+    """
 
     state: State
     ledger: dict[str, Account] = {}
@@ -34,6 +51,7 @@ class Moment(Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
     entries_before: int = 0
     before: Moment | None = None
+    ballots: tuple[Ballot, ...] = ()
 
     @property
     def entries_so_far(self) -> int:
@@ -59,6 +77,10 @@ class Moment(Struct, frozen=True):
         recent = takewhile(lambda moment: moment.entries_so_far > since, self._back())
         chapters = [moment.entries[max(since - moment.entries_before, 0) :] for moment in recent]
         return [entry for chapter in reversed(chapters) for entry in chapter]
+
+    def all_ballots(self) -> list[Ballot]:
+        """Return all ballots since the beginning, in the order of time."""
+        return [ballot for moment in reversed(list(self._back())) for ballot in moment.ballots]
 
     def _back(self) -> Iterator[Moment]:
         moment: Moment | None = self

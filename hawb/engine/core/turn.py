@@ -21,7 +21,7 @@ from hawb.engine.clients.client_state import Consumer, Consumers, Publisher, con
 from hawb.engine.core import agenda, runs
 from hawb.engine.core.agenda import EVENT, REACTION, SIDE, TIMER
 from hawb.engine.core.ledger import Account, Loss
-from hawb.engine.core.moment import Moment, Refusal
+from hawb.engine.core.moment import Ballot, Moment, Refusal
 from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.core.settings import Settings, Setup, setup_of
@@ -109,6 +109,7 @@ class Turn:
         self.ledger: dict[str, Account] = opened(moment.ledger)
         self.losses: list[Loss] = list(moment.losses)
         self.refusals: list[Refusal] = []
+        self.ballots: list[Ballot] = []
         self._trace = TraceWriter(moment.entries_so_far) if traced else None
 
     @cached_property
@@ -148,6 +149,7 @@ class Turn:
             entries=tuple(self.entries),
             entries_before=self.before.entries_so_far,
             before=self.before,
+            ballots=tuple(self.ballots),
         )
 
     @property

@@ -23,6 +23,7 @@ from hawb.engine.raft_groups.events import (
 )
 from hawb.engine.raft_groups.group import STORE, Group
 from hawb.engine.raft_groups.leadership import hosts, level, refresh
+from hawb.engine.raft_groups.ports import note_ballot
 from hawb.raft.member import FOLLOWER, LEADER, NOWHERE
 from hawb.raft.messages import AppendEntries, ConditionTimeout, ForceMemberChange, InstallSnapshot
 from hawb.raft.step import HANDLERS
@@ -56,6 +57,7 @@ def arrive(turn: Turn, group: Group, event: RaftArrives) -> None:
     member, message = group.members[event.node], event.message
     if not turn.linked(message.source, event.node):
         return
+    note_ballot(turn, group, message, turn.now_us, arrived=True)
     leads = isinstance(message, AppendEntries | InstallSnapshot) and message.term == member.term
     if leads and member.role == LEADER:
         crash_member(turn, event.queue, event.node)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from hawb.engine import streams
 from hawb.engine.core import bookkeeping, randomness
 from hawb.engine.core.events import MetadataAvailable
+from hawb.engine.core.moment import Ballot
 from hawb.engine.core.runs import size
 from hawb.engine.core.state import RUNNING, STARTED, Queue, StoreView, bits_of, nodes_of
 from hawb.engine.core.turn import TIMER, Turn
@@ -37,6 +38,7 @@ from hawb.raft.messages import (
     Command,
     Committed,
     Message,
+    OfElection,
     Output,
     PreVote,
     Refused,
@@ -178,6 +180,13 @@ def behind_us(t: Turn, g: Group, source: int, target: int) -> int:
 def plan_arrival(t: Turn, g: Group, message: Message, delay_us: int) -> None:
     """Schedule the arrival of a message."""
     t.schedule(delay_us, RaftArrives(g.name, message.target, g.number, message))
+    note_ballot(t, g, message, t.now_us + delay_us, arrived=False)
+
+
+def note_ballot(t: Turn, g: Group, message: Message, due_us: int, *, arrived: bool) -> None:
+    """Record a message of an election, unless it is the group's first: that is part of the declaration."""
+    if isinstance(message, OfElection) and g.applied and t.traced:
+        t.ballots.append(Ballot(t.now_us, g.name, message, due_us, arrived))
 
 
 def plan_write(t: Turn, g: Group, wish: Write) -> None:

@@ -4,7 +4,9 @@ const MOST = 1000; // messages in flight at once
 const LOOK = {
   publish: ["master", "square"], confirm: ["held", "tick"], acknowledge: ["held", "tick"], deliver: ["redelivered", "square"],
   requeue: ["redelivered", "square"], synchronise: ["lacking", "square"], synchronised: ["held", "ring"], join: ["held", "ring"],
-  declare: ["master", "ring"], elect: ["master", "vote"], take_over: ["master", "square"], refuse: ["lost", "cross"],
+  declare: ["master", "ring"], elect: ["master", "vote"], ask: ["faint", "ring"],
+  would_vote: ["held", "tick"], stand: ["lacking", "vote"], vote: ["held", "tick"], refuse_vote: ["lost", "cross"], vote_lost: ["lost", "lost"],
+  no_majority: ["lost", "ring"], take_over: ["master", "square"], refuse: ["lost", "cross"],
   lose: ["lost", "fall"], end: ["lost", "cross"], down: ["down", "ring"], up: ["held", "ring"], leave: ["down", "ring"],
   gone: ["down", "ring"], part: ["lost", "cross"], heal: ["held", "ring"], cut_log: ["lost", "cross"], dead_letter: ["lost", "square"],
 };
@@ -21,11 +23,11 @@ function flights(movements, picture) {
       const end = picture.place(to, one.queue);
       if (start && end) {
         const late = one.kind === "publish" && place > 0 ? 0.35 : 0;
-        found.push({ shape, tint, start, end, late, count: Math.min(Math.max(one.count, 1), each, shape === "vote" ? 1 : 400) });
+        found.push({ shape, tint, start, end, late, term: one.term, count: Math.min(Math.max(one.count, 1), each, shape === "vote" ? 1 : 400) });
       }
     });
     if (!one.routes.length || one.kind === "take_over" || one.kind === "elect") {
-      const places = one.node ? [one.node] : one.places;
+      const places = one.at ?? (one.node ? [one.node] : one.places);
       for (const name of places) {
         const at = picture.place(name, one.queue);
         if (at) found.push({ shape: shape === "cross" ? "strike" : "pulse", tint, start: at, end: at, late: 0, count: 1 });
@@ -38,12 +40,13 @@ function flights(movements, picture) {
 /** Draws flights at `t` of the phase, from 0 to 1. */
 function draw_flights(context, size, found, t, colours) {
   context.clearRect(0, 0, size.width, size.height);
+  context.font = "600 12px system-ui, sans-serif";
   for (const one of found) {
     context.fillStyle = context.strokeStyle = colours[one.tint];
     const own = Math.max(0, Math.min(1, (t - one.late) / (1 - one.late)));
     if (t < one.late) continue;
     if (one.shape === "pulse" || one.shape === "strike") pulse(context, one, own);
-    else swarm(context, one, own);
+    else swarm(context, one, own, colours);
   }
   context.globalAlpha = 1;
 }
@@ -69,11 +72,12 @@ function pulse(context, { start, shape }, t) {
 }
 
 /** Messages on their way, one behind the other, in a bow; what is lost falls. */
-function swarm(context, one, t) {
+function swarm(context, one, t, colours) {
   const { start, end, count, shape } = one;
   const spread = count > 1 ? 0.45 : 0;
   const falls = shape === "fall";
-  const bow = falls ? 0 : Math.min(60, 14 + Math.abs(end.x - start.x) * 0.12);
+  const above = one.term === undefined || end.x > start.x ? 1 : -1; // two candidates ask each other, each on a way of its own
+  const bow = falls ? 0 : above * Math.min(60, 14 + Math.abs(end.x - start.x) * 0.12);
   const size = falls ? 8 : count > 60 ? 4 : count > 12 ? 5 : 7;
   context.globalAlpha = falls ? 1 - t * 0.7 : 1;
   context.lineWidth = 2;
@@ -83,7 +87,7 @@ function swarm(context, one, t) {
     const late = count > 1 ? (spread * turn) / (count - 1) : 0;
     const own = (t - late) / (1 - spread);
     if (own < 0 || own > 1) continue;
-    const along = ease(own);
+    const along = shape === "lost" ? ease(own) / 2 : ease(own); // what is lost stays half way
     const wobble = ((number * 7) % 11) - 5;
     let x = start.x + (end.x - start.x) * along + (count > 12 ? wobble * 0.6 : 0);
     let y = start.y + (end.y - start.y) * along - 4 * bow * along * (1 - along) + (count > 1 ? wobble : 0);
@@ -91,10 +95,20 @@ function swarm(context, one, t) {
       x = start.left + ((number + 0.5) / count) * start.width;
       y = start.y + own * own * 140 - 10 * Math.sin(own * 3);
     }
-    sign(context, shape, x, y, size);
+    sign(context, shape === "lost" ? "cross" : shape, x, y, size);
+    if (one.term !== undefined) label(context, `t${one.term}`, x + 10, y - 6, colours);
   }
   if (shape === "square" || falls) context.fill();
   else context.stroke();
+}
+
+/** The term, beside what flies in it. */
+function label(context, text, x, y, colours) {
+  const { strokeStyle, lineWidth } = context;
+  Object.assign(context, { strokeStyle: colours.ground, lineWidth: 4 });
+  context.strokeText(text, x, y);
+  Object.assign(context, { strokeStyle, lineWidth });
+  context.fillText(text, x, y);
 }
 
 function sign(context, shape, x, y, size) {

@@ -231,5 +231,6 @@ class Picture {
     this.canvas.height = height * scale;
     this.canvas.getContext("2d").setTransform(scale, 0, 0, scale, 0, 0);
     connect(this);
+    this.measured?.();
   }
 }

@@ -8,10 +8,18 @@ class Player {
   /** `moved` is called whenever it stands elsewhere, `ended` when it has come to an end by playing. */
   constructor(picture, moved, ended) {
     Object.assign(this, { picture, moved, ended });
+    picture.measured = () => this.draw_again();
     this.pace = 1;
     this.phases = [];
     this.position = 0;
     this.direction = 0;
+    this.still = this.moments = [];
+    this.drawn = null; // how far the phase has come in which it stands
+  }
+
+  /** The moment of the movement that it stands in the middle of; null where it moves, or stands at an end. */
+  get moment() {
+    return this.is_moving || this.is_over || !this.before ? null : this.moments[Math.floor(this.position)] ?? null;
   }
 
   get is_moving() {
@@ -22,10 +30,10 @@ class Player {
     return this.position >= this.phases.length;
   }
 
-  /** Takes a step up: the scenes before and after, and what moves between them. */
-  take({ before, after, movements, bar }) {
+  /** Takes a step up: the scenes before and after, what moves between them, at which moments, and what is under way after it. */
+  take({ before, after, movements, bar, moments = [], still = [] }) {
     this.stop();
-    Object.assign(this, { before: before && unmarked(before), after, bar });
+    Object.assign(this, { before: before && unmarked(before), after, bar, moments, still });
     this.phases = [];
     for (const one of movements) (this.phases[one.phase - movements[0].phase] ??= []).push(one);
     this.position = this.phases.length;
@@ -104,20 +112,38 @@ class Player {
   show() {
     const over = Math.floor(this.position);
     const done = over >= this.phases.length;
-    this.picture.draw(done ? this.after : mixed(this.before, this.after, this.phases.slice(0, over)), this.bar);
+    this.picture.draw(done ? this.after : mixed(this.before, this.after, this.phases.slice(0, over), this.phases.slice(over)), this.bar);
     this.flying = null;
     this.moved(this.caption());
+    if (done && this.still.length) this.draw_still();
+  }
+
+  /** Draws what is under way after the step, half way. */
+  draw_still() {
+    this.picture.look();
+    this.colours ??= this.palette();
+    const { canvas } = this.picture;
+    draw_flights(canvas.getContext("2d"), canvas, flights(this.still, this.picture), 0.5, this.colours);
   }
 
   caption() {
     const phase = this.phases[Math.min(Math.floor(this.position), this.phases.length - 1)];
-    if (!phase || this.is_over) return "";
+    if (!phase || this.is_over) return this.still.map((one) => one.text).join(" ");
     return phase.length > 1 ? word("{text} {count} more such events follow.", { text: phase[0].text, count: phase.length - 1 }) : phase[0].text;
+  }
+
+  /** Draws what stands still again, once the picture has another size. */
+  draw_again() {
+    if (this.is_moving) return;
+    this.flying = null;
+    if (this.drawn !== null) this.draw(this.drawn);
+    else if (this.is_over && this.still.length) this.draw_still();
   }
 
   draw(t) {
     const phase = this.phases[Math.floor(this.position)];
     if (!phase) return this.clear();
+    this.drawn = t;
     this.picture.look();
     this.colours ??= this.palette();
     this.flying ??= flights(phase, this.picture);
@@ -127,12 +153,12 @@ class Player {
 
   palette() {
     const style = getComputedStyle(this.picture.box);
-    const names = new Set([...Object.values(LOOK).map(([tint]) => tint), "faint"]);
+    const names = new Set([...Object.values(LOOK).map(([tint]) => tint), "faint", "ground"]);
     return Object.fromEntries([...names].map((name) => [name, style.getPropertyValue(`--hawb-${name}`).trim()]));
   }
 
   clear() {
-    this.colours = null;
+    this.colours = this.drawn = null;
     const { canvas } = this.picture;
     canvas.getContext("2d").clearRect(0, 0, canvas.width, canvas.height);
   }
@@ -151,13 +177,18 @@ function unmarked(scene) {
   return { ...scene, nodes: scene.nodes.map(clean), rows };
 }
 
-/** A scene between two: what the phases that are over have touched is as after, all else as before. */
-function mixed(before, after, phases) {
+/**
+ * A scene between two: what the phases that are over have touched is as after, all else as before. Until the election
+ * of a queue's leader that is still to come its copies stay as before.
+ */
+function mixed(before, after, phases, to_come) {
   const seen = new Set();
   const queues = new Set();
+  const unled = new Set(to_come.flat().filter((one) => one.kind === "elect").map((one) => one.queue));
   for (const one of phases.flat()) {
+    if (one.term !== undefined) continue; // votes change nothing that the picture shows
     if (one.queue) queues.add(one.queue);
-    for (const place of one.places) {
+    for (const place of unled.has(one.queue) && one.kind === "down" ? [] : one.places) {
       seen.add(one.queue ? `${one.queue} ${place}` : place);
       if (one.kind === "end") seen.add(`* ${place}`);
     }
@@ -167,7 +198,10 @@ function mixed(before, after, phases) {
   const sides = phases.some((phase) => phase[0].kind === "part" || phase[0].kind === "heal") ? after : before;
   const shown = {
     ...after, sides: sides.sides, cut: sides.cut, noticed: sides.noticed,
-    nodes: sides.nodes.map((node) => (seen.has(node.name) ? after.nodes.find((one) => one.name === node.name) : nodes.get(node.name)) ?? node),
+    nodes: sides.nodes.map((node) => {
+      const known = (seen.has(node.name) ? after.nodes.find((one) => one.name === node.name) : nodes.get(node.name)) ?? node;
+      return { ...known, side: node.side };
+    }),
   };
   shown.rows = after.rows.map((row) => {
     const was = rows.get(row.queue);

@@ -87,6 +87,7 @@ function stage(model, el, guide) {
     next: in_turn(() => step(1)),
     play: () => play(),
     look: (position) => ask({ do: "look", position }),
+    stay: () => ask({ do: "look", position: player.moment }),
   });
   const subtitle = make("p", { class: "hs-caption", role: "status" });
   const main = make("div", { class: "hs-main" }, make("div", { class: "hs-screen" }, picture.box, subtitle), log.box);
@@ -151,8 +152,8 @@ function stage(model, el, guide) {
   }
 
   /** Takes another step up, and plays it if the page has just gone on by it. */
-  function take({ at_once, movements, before }, here) {
-    player.take({ before: before ?? here, after: view.scene, movements, bar: view.bar });
+  function take({ at_once, movements, moments, before, still }, here) {
+    player.take({ before: before ?? here, after: view.scene, movements, moments, still, bar: view.bar });
     if (at_once && movements.length) player.play();
     else {
       player.show();

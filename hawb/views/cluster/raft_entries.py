@@ -13,6 +13,7 @@ from hawb.raft.group import entries_text
 from hawb.raft.log import Log
 from hawb.raft.member import LEADER, NOWHERE, ROLES, Member
 from hawb.views import style
+from hawb.views.cluster.elections import under_way
 from hawb.views.cluster.raft import LOOKS, entry_states, heading, members, reaches_majority, titled, waiting
 from hawb.views.formatting import commas, counted, shown, whole
 
@@ -24,7 +25,8 @@ def logs(state: State, names: Sequence[str], queue: str, latest: int = LATEST) -
     """Return the logs of the group of a queue, or of the metadata store; None if there is no such group.
 
     The metadata store's name is `hawb.engine.raft_groups.group.STORE`. `first` is the first index with entries of its
-    own, of `latest` at most; `last` is the last index of any member.
+    own, of `latest` at most; `last` is the last index of any member. `waiting` are lines about commands that are not
+    committed yet, and about requests and answers of elections that are under way.
     """
     if queue not in state.groups:
         return None
@@ -36,7 +38,7 @@ def logs(state: State, names: Sequence[str], queue: str, latest: int = LATEST) -
         "first": first,
         "last": last,
         "members": [_member(state, member, names, first, last) for member in group.values()],
-        "waiting": waiting(state, names, queue),
+        "waiting": [*waiting(state, names, queue), *(one["text"] for one in under_way(state, names, [queue]))],
     }
 
 

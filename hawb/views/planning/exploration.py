@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from hawb.planning.explore import Progress, Question
+from hawb.planning.explore_kinds import Worst
 from hawb.scenario.dump import dump, plain
 from hawb.scenario.outcome import outcome as outcome_of
 from hawb.scenario.run import Run
-from hawb.views.formatting import counted
+from hawb.views.formatting import counted, listing
 from hawb.views.page import report_page
 from hawb.views.report import Report
 from hawb.views.story import report as story_report
 from hawb.views.tables import WIDTH
 from hawb.views.terminal import text
-from hawb.views.verdicts.explore import QUESTIONS, UNNAMED, Files, todo, verdict
+from hawb.views.verdicts.explore import QUESTIONS, UNNAMED, Files, bound, todo, verdict
 
 ASSUMED = (
     "The answer holds for the model, within the limits of the search. The search leaves out crashes of single"
@@ -43,21 +45,33 @@ def answer_text(
     return above + dump(answer.story).rstrip()
 
 
-def report_of(question: Question, answer: Progress, files: Files = UNNAMED) -> Report:
-    """Return the report on a search."""
+def report_of(question: Question, answer: Progress, files: Files = UNNAMED, notes: Sequence[str] = ()) -> Report:
+    """Return the report on a search; `notes` are about the cluster with which it begins."""
     goal = f"Searched for: {question.goal}. {extent(answer)}."
     asked = todo(question, answer, files)
-    return Report(QUESTIONS[question.goal], goal, verdict(question, answer), asked, (), ASSUMED)
+    return Report(QUESTIONS[question.goal], goal, verdict(question, answer), asked, (), (*ASSUMED, *notes))
 
 
-def page(question: Question, answer: Progress, files: Files = UNNAMED) -> str:
+def page(question: Question, answer: Progress, files: Files = UNNAMED, notes: Sequence[str] = ()) -> str:
     """Return one page with the story that was found and its outcome; the page fetches and runs nothing."""
-    found = report_of(question, answer, files)
+    found = report_of(question, answer, files, notes)
     if answer.story is None:
         return report_page(found)
     outcome = outcome_of(Run.of(answer.story))
     found = replace(found, parts=story_report.report_of(outcome).parts)
     return report_page(found, *story_report.drawn(outcome, dump(answer.story)))
+
+
+def of_kinds(found: Worst) -> list[str]:
+    """Return notes on a search by kinds of queues: how many there are, and which queues a story harms."""
+    queues = sum(len(kind.queues) for kind in found.kinds)
+    notes = [f"{counted(queues, 'queue')} of {counted(len(found.kinds), 'kind')} (type, policies, arguments, replicas):"
+             f" one of each was searched, alone."]  # fmt: skip
+    if found.harmed:
+        notes.append(f"Within {bound(found.question)} a story harms {listing(found.harmed)}.")
+    if open_kinds := [kind.queues[0] for kind in found.kinds if not kind.answer.over]:
+        notes.append(f"The search is not complete for {listing(open_kinds)}: hawb explore goes on.")
+    return notes
 
 
 def extent(answer: Progress) -> str:

@@ -6,8 +6,10 @@ promotion, votes, the end of a node. It consists of plain values, so a page can 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 
+from hawb.engine.raft_groups.group import STORE
 from hawb.views.cluster.replicas import seen_by
 from hawb.views.formatting import size
 from hawb.views.story.telling import sentence
@@ -19,21 +21,29 @@ CLIENT = "client"
 """The place of clients, which have no node of their own."""
 
 
-def movements(outcome: dict, was: dict | None, cuts: list[dict] | None = None) -> list[dict]:
+def movements(
+    outcome: dict, was: dict | None, cuts: list[dict] | None = None, ballots: Sequence[dict] = ()
+) -> list[dict]:
     """Return the movements that lead from the outcome `was` to this outcome; without `was`, those of the last step.
 
-    `cuts` are the logs that were truncated in between (`hawb.views.cluster.raft_entries.cut_off`).
+    `cuts` are the logs that were truncated in between (`hawb.views.cluster.raft_entries.cut_off`), `ballots` the
+    movements of elections (`hawb.views.cluster.elections.flown`), without which votes fly as the leader is elected.
 
     Each movement has a `kind`, its time `t` in seconds, its event, its `text`, the `queue` if it is about one, `routes`
     (from, to) between places (nodes, or CLIENT), the number of messages that move (`count`), and the `places` that show
     the result. Movements of one kind at one time have the same `phase` and are shown together.
     """
     leads = {name: _leader(queue) for name, queue in (was or outcome)["queues"].items()}
-    phases: dict[tuple[float, str], list[dict]] = {}
+    voted = {one["queue"] for one in ballots}
+    found = list(ballots)
     for event in outcome["events"][first_new(outcome, was) :]:
         if (made := _movement(event, leads, outcome)) is not None:
-            phases.setdefault((made["t"], made["kind"]), []).append(made)
+            votes_shown = made["kind"] == "elect" and (event["queue"] or STORE) in voted
+            found.append(made | {"routes": []} if votes_shown else made)
         _follow(event, leads)
+    phases: dict[tuple[float, str], list[dict]] = {}
+    for made in sorted(found, key=itemgetter("t")):
+        phases.setdefault((made["t"], made["kind"]), []).append(made)
     if cuts:
         phases[outcome["time_s"], "cut_log"] = [_cut(cut, outcome["time_s"]) for cut in cuts]
     return [one | {"phase": phase} for phase, together in enumerate([*phases.values()][-MOST:]) for one in together]
