@@ -9,6 +9,7 @@ Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`), since 3.8.10. `un
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,7 +33,7 @@ REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP = RegistrationGivenUp, ProposalGivenUp
 """The kinds of events of a proposal."""
 STEADY = "publisher "
 """The beginning of the connection's name of a publisher with a rate."""
-NO_CHANNEL = None
+NO_CHANNEL: Any = None
 """In place of a channel: no registration needed."""
 ALL = 2**62
 """In place of a number of messages: all of them."""
@@ -51,7 +52,7 @@ def channel_over(turn: Turn, operation: object) -> Channel | None:
     return sender(operation) if profile_of(turn).registers_enqueuers else None
 
 
-def channel_of(t: Turn, p: Proposal) -> Channel | None:
+def channel_of(t: Turn, p: Proposal) -> Channel:
     """Return the channel that has to be registered before a proposal reaches a leader; NO_CHANNEL if none has to be."""
     return channel_over(t, p.operation)
 
