@@ -29,9 +29,9 @@ from hawb.raft.ports import (
     forget_peers,
     lose_unwritten,
     members_of,
+    send_message,
     start_election_timer,
     start_peers,
-    tell,
 )
 from hawb.raft.replication import append, enforce_leadership, is_gone
 from hawb.rules.quorum import majority
@@ -90,7 +90,7 @@ def on_pre_vote(t: Out, member: Member, message: PreVote) -> None:
     if not granted and message.term == member.term and member.role == FOLLOWER:
         start_election_timer(t, member)
     else:
-        tell(t, PRE_VOTE_RESULT, member, message.source, granted)
+        send_message(t, PRE_VOTE_RESULT, member, message.source, granted)
 
 
 def on_pre_vote_result(t: Out, member: Member, message: PreVoteResult) -> None:
@@ -104,7 +104,7 @@ def on_pre_vote_result(t: Out, member: Member, message: PreVoteResult) -> None:
 def on_request_vote(t: Out, member: Member, message: RequestVote) -> None:
     """Vote once in a term, and only for a candidate whose log is at least as up to date as the member's own."""
     granted = message.term == member.term and may_vote(member, message.source) and up_to_date(message, member)
-    tell(t, REQUEST_VOTE_RESULT, member, message.source, granted)
+    send_message(t, REQUEST_VOTE_RESULT, member, message.source, granted)
     if granted:
         member.voted_for, member.role = message.source, FOLLOWER
 
@@ -163,7 +163,7 @@ def ask(t: Out, question: int, member: Member) -> None:
     members, other = members_of(t, member), 0
     while members >> other:
         if members >> other & 1 and other != member.id:
-            tell(t, question, member, other, member.last_index, member.last_term)
+            send_message(t, question, member, other, member.last_index, member.last_term)
         other += 1
     start_election_timer(t, member)
 

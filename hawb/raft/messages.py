@@ -27,22 +27,22 @@ WRITE: Final = 1
 COMMITTED: Final = 2
 START_TIMER: Final = 3
 OTHER: Final = 4
-"""The kinds of outputs, in their field `wish`; OTHER is one that not every host has to handle."""
+"""The kinds of outputs, in their field `effect`; OTHER is one that not every host has to handle."""
 
 # Between members. `term` is the sender's.
 
 
-class Addressed(Struct, frozen=True, gc=False):
+class Message(Struct, frozen=True, gc=False):
     """A message from one member to another."""
 
     kind: ClassVar[int]
-    wish: ClassVar[Literal[0]] = SEND
+    effect: ClassVar[Literal[0]] = SEND
     source: int
     target: int
     term: int
 
 
-class PreVote(Addressed, frozen=True, gc=False):
+class PreVote(Message, frozen=True, gc=False):
     """A request for a pre-vote, before a new term begins.
 
     A member that cannot win then does not disturb a leader.
@@ -53,14 +53,14 @@ class PreVote(Addressed, frozen=True, gc=False):
     last_term: int
 
 
-class PreVoteResult(Addressed, frozen=True, gc=False):
+class PreVoteResult(Message, frozen=True, gc=False):
     """The answer to `PreVote`."""
 
     kind: ClassVar[Literal[1]] = PRE_VOTE_RESULT
     granted: bool
 
 
-class RequestVote(Addressed, frozen=True, gc=False):
+class RequestVote(Message, frozen=True, gc=False):
     """A request for a vote in this term."""
 
     kind: ClassVar[Literal[2]] = REQUEST_VOTE_RPC
@@ -68,14 +68,14 @@ class RequestVote(Addressed, frozen=True, gc=False):
     last_term: int
 
 
-class RequestVoteResult(Addressed, frozen=True, gc=False):
+class RequestVoteResult(Message, frozen=True, gc=False):
     """The answer to `RequestVote`."""
 
     kind: ClassVar[Literal[3]] = REQUEST_VOTE_RESULT
     granted: bool
 
 
-class AppendEntries(Addressed, frozen=True, gc=False):
+class AppendEntries(Message, frozen=True, gc=False):
     """A leader's entries behind the one at `prev_index`, which is of `prev_term`, and its commit index.
 
     The first entries come with the group's first members (`opening`); Ra starts a new member with them.
@@ -94,7 +94,7 @@ class AppendEntries(Addressed, frozen=True, gc=False):
         return self.entries[-1].last if self.entries else self.prev_index
 
 
-class AppendEntriesReply(Addressed, frozen=True, gc=False):
+class AppendEntriesReply(Message, frozen=True, gc=False):
     """The answer to `AppendEntries` and `InstallSnapshot`.
 
     It has the success, the index wanted next, the last index that agrees with the leader's log and is on disk, and the
@@ -108,7 +108,7 @@ class AppendEntriesReply(Addressed, frozen=True, gc=False):
     commit_index: int
 
 
-class InstallSnapshot(Addressed, frozen=True, gc=False):
+class InstallSnapshot(Message, frozen=True, gc=False):
     """A snapshot instead of entries that the leader no longer has."""
 
     kind: ClassVar[Literal[6]] = INSTALL_SNAPSHOT_RPC
@@ -120,7 +120,7 @@ class InstallSnapshot(Addressed, frozen=True, gc=False):
         return self.snapshot.index
 
 
-class TryBecomeLeader(Addressed, frozen=True, gc=False):
+class TryBecomeLeader(Message, frozen=True, gc=False):
     """A leader's request to start an election, as it hands over."""
 
     kind: ClassVar[Literal[7]] = TRY_BECOME_LEADER
@@ -132,7 +132,7 @@ KINDS = (
 )  # fmt: skip
 """The messages by their kinds."""
 
-Message = (
+AnyMessage = (
     PreVote | PreVoteResult | RequestVote | RequestVoteResult | AppendEntries | AppendEntriesReply | InstallSnapshot
     | TryBecomeLeader
 )  # fmt: skip
@@ -201,7 +201,7 @@ class ReleaseCursor(Struct, frozen=True, gc=False):
 
 
 Input = (
-    Message | ElectionTimeout | Tick | ConditionTimeout | Written
+    AnyMessage | ElectionTimeout | Tick | ConditionTimeout | Written
     | Command | Join | Leave | TransferLeadership | ForceMemberChange | ReleaseCursor
 )  # fmt: skip
 
@@ -211,7 +211,7 @@ Input = (
 class Store(Struct, frozen=True, gc=False):
     """Term and vote have to be on disk before the messages that follow are sent; entries need not."""
 
-    wish: ClassVar[Literal[4]] = OTHER
+    effect: ClassVar[Literal[4]] = OTHER
 
 
 class Write(Struct, frozen=True, gc=False):
@@ -220,7 +220,7 @@ class Write(Struct, frozen=True, gc=False):
     Writes are done one after the other.
     """
 
-    wish: ClassVar[Literal[1]] = WRITE
+    effect: ClassVar[Literal[1]] = WRITE
     source: int
     generation: int
     index: int
@@ -229,7 +229,7 @@ class Write(Struct, frozen=True, gc=False):
 class Committed(Struct, frozen=True, gc=False):
     """Newly committed entries, for the state machine."""
 
-    wish: ClassVar[Literal[2]] = COMMITTED
+    effect: ClassVar[Literal[2]] = COMMITTED
     source: int
     entries: tuple[Run, ...]
 
@@ -237,7 +237,7 @@ class Committed(Struct, frozen=True, gc=False):
 class Installed(Struct, frozen=True, gc=False):
     """The state machine takes the state of the snapshot, which is on disk before the messages that follow are sent."""
 
-    wish: ClassVar[Literal[4]] = OTHER
+    effect: ClassVar[Literal[4]] = OTHER
     snapshot: Snapshot
 
 
@@ -248,7 +248,7 @@ class Refused(Struct, frozen=True, gc=False):
     last_node, already_leader or unknown_member.
     """
 
-    wish: ClassVar[Literal[4]] = OTHER
+    effect: ClassVar[Literal[4]] = OTHER
     asked: Command | Join | Leave | TransferLeadership
     reason: str
 
@@ -256,8 +256,8 @@ class Refused(Struct, frozen=True, gc=False):
 class StartElectionTimer(Struct, frozen=True, gc=False):
     """The host is to send an `ElectionTimeout` unless a leader sends a message before."""
 
-    wish: ClassVar[Literal[3]] = START_TIMER
+    effect: ClassVar[Literal[3]] = START_TIMER
     source: int
 
 
-Output = Message | Store | Write | Committed | Installed | Refused | StartElectionTimer
+Output = AnyMessage | Store | Write | Committed | Installed | Refused | StartElectionTimer

@@ -113,12 +113,12 @@ def lose_unwritten(_: object, member: Member) -> None:
 # Outputs
 
 
-def tell(t: Out, kind: int, member: Member, to: int, *said: int) -> None:
+def send_message(t: Out, kind: int, member: Member, to: int, *said: int) -> None:
     """Send a message of a kind with these fields, in the member's term."""
     t.append(KINDS[kind](member.id, to, member.term, *said))
 
 
-def tell_entries(t: Out, leader: Member, to: int, prev_index: int, prev_term: int) -> int:
+def send_entries(t: Out, leader: Member, to: int, prev_index: int, prev_term: int) -> int:
     """Send the leader's entries behind `prev_index`, as many as fit into a message.
 
     Return the index of the last one.
@@ -130,7 +130,7 @@ def tell_entries(t: Out, leader: Member, to: int, prev_index: int, prev_term: in
     return entries[-1].last if entries else prev_index
 
 
-def tell_snapshot(t: Out, leader: Member, to: int) -> None:
+def send_snapshot(t: Out, leader: Member, to: int) -> None:
     """Send the leader's snapshot."""
     t.append(InstallSnapshot(leader.id, to, leader.term, leader.log.snapshot))
 
@@ -157,7 +157,7 @@ def raise_two_leaders(_: object, member: Member, leader: int) -> None:
 
 PORTS = (
     "NOOP", "bits_in", "members_of", "configured_at", "peers_of", "start_peers", "term_at", "append_entries", "merge",
-    "install", "lose_unwritten", "tell", "tell_entries", "tell_snapshot", "say_committed", "start_election_timer",
-    "say_unwritten", "forget_peers", "raise_two_leaders",
+    "install", "lose_unwritten", "send_message", "send_entries", "send_snapshot", "say_committed",
+    "start_election_timer", "say_unwritten", "forget_peers", "raise_two_leaders",
 )  # fmt: skip
 """The ports that engine and kernel both implement; NOOP is the command of a leader's first entry."""

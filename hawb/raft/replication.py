@@ -30,9 +30,9 @@ from hawb.raft.ports import (
     raise_two_leaders,
     say_committed,
     say_unwritten,
-    tell,
-    tell_entries,
-    tell_snapshot,
+    send_entries,
+    send_message,
+    send_snapshot,
     term_at,
 )
 from hawb.rules.quorum import majority
@@ -85,10 +85,10 @@ def send_to(t: Out, leader: Member, peer: Peer) -> None:
     previous = peer.next_index - 1
     term = term_at(t, leader, previous)
     if term == NO_TERM:
-        tell_snapshot(t, leader, peer.id)
+        send_snapshot(t, leader, peer.id)
         peer.receiving = True
     else:
-        last = tell_entries(t, leader, peer.id, previous, term)
+        last = send_entries(t, leader, peer.id, previous, term)
         peer.next_index, peer.commit_sent, peer.receiving = last + 1, leader.commit_index, False
 
 
@@ -232,7 +232,7 @@ def ask_for_others(t: Out, member: Member, message: AppendEntries) -> None:
 def reply(t: Out, member: Member, leader: int, success: bool, next_index: int) -> None:
     """Report a follower's progress to a leader."""
     on_disk = min(member.written, member.agreed)
-    tell(t, APPEND_ENTRIES_REPLY, member, leader, success, next_index, on_disk, member.commit_index)
+    send_message(t, APPEND_ENTRIES_REPLY, member, leader, success, next_index, on_disk, member.commit_index)
 
 
 # All members

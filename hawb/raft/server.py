@@ -22,7 +22,7 @@ from hawb.raft.messages import (
     PRE_VOTE_RPC,
     REQUEST_VOTE_RESULT,
     REQUEST_VOTE_RPC,
-    Message,
+    AnyMessage,
 )
 from hawb.raft.ports import Out, members_of
 from hawb.raft.replication import on_append_entries, on_append_entries_reply, on_install_snapshot
@@ -30,7 +30,7 @@ from hawb.raft.replication import on_append_entries, on_append_entries_reply, on
 SHARED = True  # the kernel of studies compiles this module
 
 
-def on_message(t: Out, member: Member, message: Message) -> None:
+def on_message(t: Out, member: Member, message: AnyMessage) -> None:
     """Handle a message. A member that receives a newer term adopts it."""
     if message.term > member.term:
         if not accepts_term(t, member, message):
@@ -39,7 +39,7 @@ def on_message(t: Out, member: Member, message: Message) -> None:
     receive(t, member, message)
 
 
-def accepts_term(t: Out, member: Member, message: Message) -> bool:
+def accepts_term(t: Out, member: Member, message: AnyMessage) -> bool:
     """Return True if a member adopts the newer term of a message.
 
     A leader gives way to another leader, but not to a candidate that is no member of its group.
@@ -48,7 +48,7 @@ def accepts_term(t: Out, member: Member, message: Message) -> bool:
     return from_leader or member.role != LEADER or members_of(t, member) >> message.source & 1 == 1
 
 
-def receive(t: Out, member: Member, message: Message) -> None:
+def receive(t: Out, member: Member, message: AnyMessage) -> None:
     """Handle a message by its kind."""
     if message.kind == APPEND_ENTRIES_RPC:
         on_append_entries(t, member, message)

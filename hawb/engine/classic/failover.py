@@ -260,7 +260,7 @@ def refuse_promotion(t: Turn, q: Queue, node: int) -> None:
     others = alive_bits(t, q) & mirror_bits(t, q) & ~(1 << node)
     dead = mirror_bits(t, q) & ~others & ~(1 << node)
     on_disk = disk_record(t, q)
-    unwritten = not others or (not q.awaits_master and hears_first(t, q, others))
+    unwritten = not others or (not q.awaits_master and learns_first(t, q, others))
     if not q.awaits_master or others:
         q.dead_gm_members = q.dead_gm_synchronised = 0
     if not others:
@@ -283,7 +283,7 @@ def refuse_promotion(t: Turn, q: Queue, node: int) -> None:
         keep_disk_record(t, q, on_disk)
 
 
-def hears_first(t: Turn, q: Queue, others: int) -> bool:
+def learns_first(t: Turn, q: Queue, others: int) -> bool:
     """Return True if the mirror that refuses, or its orphaned gm process, learns of a death before any other mirror.
 
     gm reports a death to the neighbour of the dead member in the group's ring, where mirrors join at random places
@@ -306,7 +306,7 @@ def skip_promotion(t: Turn, q: Queue, dead: int) -> None:
         leave_dead_in_group(t, q, dead)
         return
     on_disk = disk_record(t, q)
-    unwritten = dead != 0 and hears_first(t, q, living)
+    unwritten = dead != 0 and learns_first(t, q, living)
     q.dead_gm_members = q.dead_gm_synchronised = 0
     remove_dead_mirrors(t, q, dead)
     if unwritten:

@@ -66,7 +66,7 @@ def deliver(turn: Turn, name: str, new: Runs = EMPTY, more_room: Mapping[str, in
     expiry.drop_expired(turn, name)
     if name in turn.queues and turn.queues[name].type == QUORUM:
         limits.drop_excess(turn, name)
-        limits.tell_publishers(turn, name)
+        limits.notify_publishers(turn, name)
 
 
 def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> None:

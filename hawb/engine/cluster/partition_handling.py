@@ -27,7 +27,7 @@ from hawb.engine.cluster.node_ports import (
     say_healing,
 )
 from hawb.engine.core.randomness import CUT_OFF, below
-from hawb.engine.core.state import BOOTING, DOWN, EVERYBODY, MAJORITY, NOTHING, NOWHERE, PAUSED, PREFERRED, RESTART
+from hawb.engine.core.state import ALL_NODES, BOOTING, DOWN, MAJORITY, NOTHING, NOWHERE, PAUSED, PREFERRED, RESTART
 from hawb.engine.core.turn import Turn
 from hawb.raft.ports import bits_in
 from hawb.rules.partitions import has_majority, is_preferred, wins
@@ -62,7 +62,7 @@ def sees_enough(t: Turn, node: int) -> bool:
 def fulfilled(t: Turn, node: int) -> bool:
     """Return True if the condition that a paused node waits for holds."""
     awaits = t.nodes[node].awaits
-    if awaits == EVERYBODY:
+    if awaits == ALL_NODES:
         return seen(t, node) == members(t)
     return awaits == RESTART or sees_enough(t, node)
 
@@ -102,7 +102,7 @@ def see_between(t: Turn, a: int, b: int) -> None:
     """
     between = go_betweens(t, a, b)
     if between and t.setup.handling == MAJORITY:
-        t.nodes[a].awaits = t.nodes[b].awaits = EVERYBODY
+        t.nodes[a].awaits = t.nodes[b].awaits = ALL_NODES
     elif between:
         make_full(t, a, b, between)
 
@@ -165,10 +165,10 @@ def look_around(t: Turn) -> None:
 
 def are_parted(t: Turn) -> bool:
     """Return True if all members run and reach each other, and are on several sides."""
-    everybody, one, several = members(t), NOWHERE, False
+    all_nodes, one, several = members(t), NOWHERE, False
     for node in range(t.setup.nodes):
-        if everybody >> node & 1:
-            if not runs_anywhere(t, node) or everybody & ~reached(t, node):
+        if all_nodes >> node & 1:
+            if not runs_anywhere(t, node) or all_nodes & ~reached(t, node):
                 return False
             one = node if one == NOWHERE else one
             several = several or t.nodes[node].side != t.nodes[one].side

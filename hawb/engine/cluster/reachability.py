@@ -26,7 +26,7 @@ def sees(t: Turn, node: int, other: int) -> bool:
     return believe == 1 and is_up(t, node) and is_up(t, other)
 
 
-def can_tell(t: Turn, node: int) -> bool:
+def receives_answers(t: Turn, node: int) -> bool:
     """Return True if clients at a node receive confirms and deliveries.
 
     A node that is about to pause confirms nothing (`rabbit_channel:noreply_coalesce`).

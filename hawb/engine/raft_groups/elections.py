@@ -72,14 +72,14 @@ def arm(t: Turn, g: Group, node: int) -> None:
         ask_who_leads(t, g, member)
     electors = group & (reached(t, g, node) | 1 << node)
     if member.role != FOLLOWER:
-        electors = those_who_hear(t, g, member, electors)
+        electors = possible_voters(t, g, member, electors)
     if lacks_coordinator(t, g, node):
         return
     if bits_in(electors) >= majority(bits_in(group)) and not is_planned(t, g, ELECTION_DUE, node):
         plan(t, g, patience_us(t, g, node), ELECTION_DUE, node)
 
 
-def those_who_hear(t: Turn, g: Group, candidate: Member, electors: int) -> int:
+def possible_voters(t: Turn, g: Group, candidate: Member, electors: int) -> int:
     """Return those of `electors`, as bits, that would not refuse or ignore a candidate in any case."""
     found = 0
     for node in range(t.setup.nodes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hawb.engine.core.turn import Turn
 from hawb.engine.raft_groups.group import Group, Proposal
 from hawb.engine.raft_groups.hosting import apply_up_to, commit
-from hawb.engine.raft_groups.leadership import EVERYBODY, latest_leader, level
+from hawb.engine.raft_groups.leadership import ALL_NODES, latest_leader, level
 from hawb.engine.raft_groups.ports import (
     count_replicated,
     enter,
@@ -14,12 +14,12 @@ from hawb.engine.raft_groups.ports import (
     note_abreast,
     offset_of,
     outbox,
+    outputs,
     reached,
-    wishes,
 )
 from hawb.raft.election import on_election_timeout
 from hawb.raft.member import FOLLOWER, LEADER, Member, Peer
-from hawb.raft.messages import COMMITTED, SEND, WRITE, Message, Write
+from hawb.raft.messages import COMMITTED, SEND, WRITE, AnyMessage, Write
 from hawb.raft.ports import Out, bits_in, members_of, peers_of
 from hawb.raft.replication import append, end_step, on_written
 from hawb.raft.server import on_message
@@ -33,7 +33,7 @@ def commit_at_once(t: Turn, g: Group, says: object, count: int, size_bytes: int)
 
     By now every member that the leader reaches has them on disk.
     """
-    leader = latest_leader(t, g, EVERYBODY)
+    leader = latest_leader(t, g, ALL_NODES)
     others = reached(t, g, leader) & members_of(t, member_of(t, g, leader)) & ~(1 << leader)
     count_replicated(t, g, bits_in(others) * count * size_bytes)
     if is_steady(t, g, leader, others):
@@ -50,7 +50,7 @@ def enter_at_once(t: Turn, g: Group, p: Proposal, count: int, size_bytes: int) -
     It is a proposal of `count` messages behind those that were sent before, to be applied in the order of the log
     (`rabbit_fifo_client`, sequence numbers).
     """
-    leader = latest_leader(t, g, EVERYBODY)
+    leader = latest_leader(t, g, ALL_NODES)
     member, out = member_of(t, g, leader), outbox(t)
     others = reached(t, g, leader) & members_of(t, member) & ~(1 << leader)
     last, generation = member.last_index, member.generation
@@ -128,21 +128,21 @@ def elect_at_once(t: Turn, g: Group, node: int) -> None:
 def carry_all(t: Turn, g: Group, here: int, out: Out) -> None:
     """Deliver members' outputs until none is left, among the nodes `here`."""
     k = 0
-    while k < len(wishes(out)):
-        wish = wishes(out)[k]
+    while k < len(outputs(out)):
+        output = outputs(out)[k]
         k += 1
-        if wish.wish == COMMITTED:
-            commit(t, g, wish)
-        elif wish.wish == WRITE or (wish.wish == SEND and here >> wish.target & 1):
-            carry(t, g, out, wish)
+        if output.effect == COMMITTED:
+            commit(t, g, output)
+        elif output.effect == WRITE or (output.effect == SEND and here >> output.target & 1):
+            carry(t, g, out, output)
 
 
-def carry(t: Turn, g: Group, out: Out, wish: Message | Write) -> None:
+def carry(t: Turn, g: Group, out: Out, output: AnyMessage | Write) -> None:
     """Deliver a message, or complete a disk write."""
-    member = member_of(t, g, wish.target if wish.wish == SEND else wish.source)
+    member = member_of(t, g, output.target if output.effect == SEND else output.source)
     last, generation = member.last_index, member.generation
-    if wish.wish == SEND:
-        on_message(out, member, wish)
+    if output.effect == SEND:
+        on_message(out, member, output)
     else:
-        on_written(out, member, wish)
+        on_written(out, member, output)
     end_step(out, member, last, generation)

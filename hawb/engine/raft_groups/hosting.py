@@ -32,6 +32,7 @@ from hawb.engine.raft_groups.ports import (
     member_of,
     note_members,
     outbox,
+    outputs,
     plan,
     plan_arrival,
     plan_write,
@@ -42,11 +43,10 @@ from hawb.engine.raft_groups.ports import (
     transfer_us,
     unplan,
     waiting_of,
-    wishes,
 )
 from hawb.raft.election import begin_again, on_election_timeout
 from hawb.raft.member import LEADER, NOWHERE, Member
-from hawb.raft.messages import COMMITTED, SEND, START_TIMER, WRITE, Committed, Message, Output, Written
+from hawb.raft.messages import COMMITTED, SEND, START_TIMER, WRITE, AnyMessage, Committed, Output, Written
 from hawb.raft.ports import Out, configured_at
 from hawb.raft.replication import end_step, on_tick, on_written
 from hawb.raft.server import on_message
@@ -60,7 +60,7 @@ which it hands over."""
 # Inputs of a member
 
 
-def message_arrives(t: Turn, g: Group, node: int, message: Message) -> None:
+def message_arrives(t: Turn, g: Group, node: int, message: AnyMessage) -> None:
     """Pass a message to a running member."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
@@ -120,8 +120,8 @@ def finish(t: Turn, g: Group, member: Member, out: Out, before: BeforeStep) -> N
     role, leader, last, generation, configured, transferring_to = before
     node = member.id
     end_step(out, member, last, generation)
-    for wish in wishes(out):
-        do(t, g, wish)
+    for output in outputs(out):
+        do(t, g, output)
     retired = retire(t, g)
     if retired:
         plan(t, g, 0, LOG_CUT, node)
@@ -147,34 +147,34 @@ def finish(t: Turn, g: Group, member: Member, out: Out, before: BeforeStep) -> N
         await_handover(t, g, node)
 
 
-def do(t: Turn, g: Group, wish: Output) -> None:
+def do(t: Turn, g: Group, output: Output) -> None:
     """Act on one output of a member.
 
     Term and vote are written before anything is sent. The queue is one for all members, so a snapshot changes nothing
     in it.
     """
-    if wish.wish == SEND:
-        send(t, g, wish)
-    elif wish.wish == WRITE:
-        plan_write(t, g, wish)
-    elif wish.wish == COMMITTED:
-        commit(t, g, wish)
-    elif wish.wish == START_TIMER:
-        arm(t, g, wish.source)
+    if output.effect == SEND:
+        send(t, g, output)
+    elif output.effect == WRITE:
+        plan_write(t, g, output)
+    elif output.effect == COMMITTED:
+        commit(t, g, output)
+    elif output.effect == START_TIMER:
+        arm(t, g, output.source)
     else:
-        say_refused_by(t, wish)
+        say_refused_by(t, output)
 
 
-def send(t: Turn, g: Group, message: Message) -> None:
+def send(t: Turn, g: Group, message: AnyMessage) -> None:
     """Send a message, which overtakes none that was sent before over the same link."""
     if linked(t, message.source, message.target):
         delay_us = t.setup.link_us + transfer_us(t, g, message)
         plan_arrival(t, g, message, max(delay_us, behind_us(t, g, message.source, message.target)))
 
 
-def commit(t: Turn, g: Group, wish: Committed) -> None:
+def commit(t: Turn, g: Group, output: Committed) -> None:
     """Apply entries to the queue that no member has committed before."""
-    last = take_committed(t, g, wish)
+    last = take_committed(t, g, output)
     if last > g.applied:
         apply_up_to(t, g, last)
 

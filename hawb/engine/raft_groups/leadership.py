@@ -33,7 +33,7 @@ from hawb.rules.quorum import majority
 
 SHARED = True  # the kernel of studies compiles this module
 
-EVERYBODY = -1
+ALL_NODES = -1
 """All nodes, as a set."""
 
 

@@ -27,7 +27,7 @@ from hawb.raft.member import NOWHERE
 SHARED = True  # the kernel of studies compiles this module
 
 
-def hears_of_leaders(t: Turn, g: Group, channel: Channel) -> bool:
+def learns_of_leaders(t: Turn, g: Group, channel: Channel) -> bool:
     """Return True if a new leader sends a channel a leader_change, with which it sends again all that is pending.
 
     A leader sends it to the channels that its queue knows.
@@ -41,7 +41,7 @@ def gets_to_leader(t: Turn, g: Group, channel: Channel) -> bool:
     A channel that is not informed of leaders sends to the one that it began with: that node rejects the message and
     names its leader, or does not answer.
     """
-    if hears_of_leaders(t, g, channel):
+    if learns_of_leaders(t, g, channel):
         return True
     node = first_leader(t, g, channel)
     return node == NOWHERE or (hosts(t, g, node) and linked(t, node_of(channel), node))
@@ -49,12 +49,12 @@ def gets_to_leader(t: Turn, g: Group, channel: Channel) -> bool:
 
 def note_sender(t: Turn, g: Group, channel: Channel) -> None:
     """Note the leader with which a channel begins to send messages."""
-    if not hears_of_leaders(t, g, channel):
+    if not learns_of_leaders(t, g, channel):
         note_leader(t, g, channel)
 
 
 def note_taken(t: Turn, g: Group, channel: Channel) -> None:
     """Let a queue know the channel whose message it has taken."""
-    if not hears_of_leaders(t, g, channel):
+    if not learns_of_leaders(t, g, channel):
         note_known(t, g, channel)
         forget_leader(t, g, channel)

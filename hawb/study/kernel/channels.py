@@ -8,7 +8,7 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import reserve_row, ticks_beyond
-from hawb.study.kernel.node_rules import can_tell
+from hawb.study.kernel.node_rules import receives_answers
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
     CLIENT,
@@ -31,9 +31,9 @@ from hawb.study.kernel.state import CONFIRMS_DUE, NEVER, move_row, next_number, 
 
 
 @inner
-def tell(t, node, after, count, confirmed):
+def answer_publisher(t, node, after, count, confirmed):
     """Confirm messages to a client at a node, or nack them."""
-    if t.setup.confirms and can_tell(t, node):
+    if t.setup.confirms and receives_answers(t, node):
         if confirmed:
             windows.add(t.confirmed, after, after + count)
         else:
@@ -62,7 +62,7 @@ def settle_batch(t, number):
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         if row[NUMBER_OF] == number and row[DUE] <= t.moment.now_us:
-            tell(t, row[CLIENT], row[AFTER_OF], row[COUNT_OF], not row[REJECTED])
+            answer_publisher(t, row[CLIENT], row[AFTER_OF], row[COUNT_OF], not row[REJECTED])
             for other in range(k, t.moment.awaiting - 1):
                 move_row(t.awaiting, other + 1, other)
             t.moment.awaiting -= 1
@@ -149,7 +149,7 @@ def settle_each(t):
             heard = ticks_beyond(row[CLOCK_US], row[CLOCK_TICKS], row[CLOCK_PER_US], time_us, had)
             heard = min(row[HOW_MANY], heard)
         if heard:
-            tell(t, row[OF_NODE], row[FROM_AFTER], heard, True)
+            answer_publisher(t, row[OF_NODE], row[FROM_AFTER], heard, True)
         if heard < row[HOW_MANY]:
             shorten(row, heard)
             move_row(t.unanswered, k, left)
@@ -182,7 +182,7 @@ def answer_steady(t, client, after, last, rejected, due_us):
                 if last < end:
                     split_row(t, k, last - first)
                 if rejected:
-                    tell(t, client, first, row[HOW_MANY], False)
+                    answer_publisher(t, client, first, row[HOW_MANY], False)
                     row[HOW_MANY] = 0
                 else:
                     answer_row(row, due_us)

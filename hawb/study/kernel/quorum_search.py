@@ -271,7 +271,7 @@ def store(t, piece):
 
 @inner
 def do_committed(t):
-    """Execute committed proposals, one after the other; the last message tells which leader committed them."""
+    """Execute committed proposals, one after the other; the leader of the last message committed them."""
     queue = t.queue
     for k in range(queue.committed):
         entry = t.committed[k]
@@ -373,7 +373,7 @@ PARTS = {
     **{getattr(enqueuers, port): getattr(quorum_search_ports, port) for port in (
         "silent_us", "is_chosen", "refuse_orphan", "set_aside", "take_up", "reject_first",
     )},
-    channels.tell: search_books.tell,
+    channels.answer_publisher: search_books.answer_publisher,
     **{getattr(departure, port): getattr(quorum_search_nodes, port) for port in (
         "remember", "clients_gone", "fall_silent",
     )},

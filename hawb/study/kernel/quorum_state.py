@@ -49,7 +49,7 @@ MEMBER = record(" ".join(MEMBER_FIELDS) + " store")
 PEER = record(" ".join(whole_numbers(Peer)))
 
 COLUMN_OF = {
-    "wish": KIND, "kind": TYPE, "source": SOURCE, "target": TARGET, "term": TERM_SENT,
+    "effect": KIND, "kind": TYPE, "source": SOURCE, "target": TARGET, "term": TERM_SENT,
     "first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH,
     "prev_index": FIRST, "prev_term": SECOND, "last_index": THIRD, "last_term": FOURTH, "leader_commit": FIFTH,
     "granted": FIRST, "success": FIRST, "next_index": SECOND, "commit_index": FOURTH,
@@ -155,4 +155,4 @@ are rows (how often, after, last) of those that were returned, if there is a del
 """
 
 WORDS_BEFORE_TABLES = QUORUM_TRIAL.fields["out"][1] // 8
-"""The number of words before a trial's tables; their counts there tell how many rows are in use."""
+"""The number of words before a trial's tables; their counts there are the numbers of rows in use."""
