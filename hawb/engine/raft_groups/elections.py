@@ -85,8 +85,8 @@ def possible_voters(t: Turn, g: Group, candidate: Member, electors: int) -> int:
     for node in range(t.setup.nodes):
         if electors >> node & 1:
             member = member_of(t, g, node)
-            is_stranger = member.role == LEADER and not members_of(t, member) >> candidate.id & 1
-            found |= int(not is_stranger and up_to_date(candidate, member)) << node
+            is_outsider = member.role == LEADER and not members_of(t, member) >> candidate.id & 1
+            found |= int(not is_outsider and up_to_date(candidate, member)) << node
     return found
 
 

@@ -79,7 +79,7 @@ def note_known(t: Turn, g: Group, channel: Channel) -> None:
     limits.register(t, g.name, channel)
 
 
-def whom_it_asks(t: Turn, g: Group, channel: Channel) -> int:
+def asked_node(t: Turn, g: Group, channel: Channel) -> int:
     """Return the node of the leader that a channel asks for its version; NOWHERE in a release without that request."""
     return dict(g.asked).get(channel, last_leader(t, g)) if profile_of(t).asks_leader_first else -1
 
@@ -233,7 +233,7 @@ def reject(t: Turn, g: Group, node: int, numbers: Runs, reason: str) -> None:
 
 PORTS = (
     "REGISTRATION_GIVEN_UP", "PROPOSAL_GIVEN_UP", "NO_CHANNEL", "channel_of", "node_of", "is_known",
-    "note_known", "whom_it_asks", "note_asked", "silent_us", "rejects", "is_chosen", "is_in_log", "withdraw",
+    "note_known", "asked_node", "note_asked", "silent_us", "rejects", "is_chosen", "is_in_log", "withdraw",
     "plan_giving_up", "refuse_orphan", "set_aside", "take_up", "reject_first",
 )  # fmt: skip
 """The ports that engine and kernel both implement."""

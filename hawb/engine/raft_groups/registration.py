@@ -14,6 +14,7 @@ from hawb.engine.raft_groups.enqueuers import (
     ALL,
     NO_CHANNEL,
     REGISTRATION_GIVEN_UP,
+    asked_node,
     channel_of,
     is_known,
     node_of,
@@ -22,7 +23,6 @@ from hawb.engine.raft_groups.enqueuers import (
     plan_giving_up,
     reject_first,
     silent_us,
-    whom_it_asks,
 )
 from hawb.engine.raft_groups.group import GONE, Channel, Group, Proposal
 from hawb.engine.raft_groups.ports import MAJORITY_REACHED, is_planned, plan, reached, record, waiting_of
@@ -65,7 +65,7 @@ def asks_unreachable_node(t: Turn, g: Group, channel: Channel) -> bool:
     whichever node leads since (`rabbit_fifo_client:pick_server`: `servers` is as `init` had it, and the registration
     sets `leader`). So 3.10.8 clusters rejected messages after an election too.
     """
-    node = whom_it_asks(t, g, channel)
+    node = asked_node(t, g, channel)
     return node != NOWHERE and not (runs_anywhere(t, node) and linked(t, node_of(channel), node))
 
 
@@ -77,7 +77,7 @@ def registration_us(t: Turn, g: Group, channel: Channel) -> int:
     connection is given up, and after that until it fails to connect.
     """
     if asks_unreachable_node(t, g, channel):
-        node, here = whom_it_asks(t, g, channel), node_of(channel)
+        node, here = asked_node(t, g, channel), node_of(channel)
         return (silent_us(t, here, node) or CONNECT_US) if runs_anywhere(t, node) else 0
     return bits_in(reached(t, g, node_of(channel))) * (t.setup.ticktime_us + BEYOND_TICKTIME_US)
 

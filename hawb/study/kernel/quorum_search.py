@@ -368,7 +368,7 @@ PARTS = {
     raft_log.is_member: quorum_search_ports.is_member, raft_log.last_sent: quorum_search_ports.last_sent,
     raft_log.row_of_term: quorum_search_ports.row_of_term,
     **{getattr(enqueuers, port): getattr(quorum_search_channels, port) for port in (
-        "is_known", "note_known", "whom_it_asks", "note_asked",
+        "is_known", "note_known", "asked_node", "note_asked",
     )},
     **{getattr(enqueuers, port): getattr(quorum_search_ports, port) for port in (
         "silent_us", "is_chosen", "refuse_orphan", "set_aside", "take_up", "reject_first",

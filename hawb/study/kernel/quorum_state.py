@@ -82,7 +82,7 @@ NUMBER_OF, CLIENT, WHOSE, AFTER_OF, COUNT_OF, DUE, REJECTED = range(7)
 OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_TICKS, CLOCK_PER_US, FROM_TICK, FROM_AFTER, HOW_MANY, DELAY = range(9)
 """The columns of `unanswered`: messages of a steady publisher (`hawb.engine.clients.steady.steady_confirms`)."""
 
-MOST_TERMS, MOST_RUNS, MOST_WISHES, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
+MOST_TERMS, MOST_RUNS, MOST_OUTPUTS, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
 MOST_ENTRIES, MOST_MEMBERS = 16387, 2 * MOST_NODES
 COLUMNS = 14
 
@@ -127,7 +127,7 @@ QUORUM_TRIAL = with_letter(
         *((name, np.int64, (MOST_NODES,)) for name in ("wanted", "suspected")), ("drawn", np.int64, (MOST_MEMBERS,)),
         ("members", MEMBER, (MOST_MEMBERS,)), ("peers", PEER, (MOST_MEMBERS, MOST_NODES - 1)),
         ("message", np.int64, (COLUMNS,)),
-        ("out", LETTER, (MOST_WISHES,)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
+        ("out", LETTER, (MOST_OUTPUTS,)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
         ("terms", np.int64, (2 * MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),
         ("places", np.int64, (MOST_PLACES,)),
         ("waiting", PROPOSAL, (MOST_ASKED,)), ("entries", ENTRY, (MOST_ENTRIES,)),
