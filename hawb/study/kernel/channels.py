@@ -58,7 +58,7 @@ def await_batch(t, client, publisher, after, count):
 
 @inner
 def settle_batch(t, number):
-    """Apply the queue's answer to a batch that has arrived, if there was one."""
+    """Apply the queue's answer to a batch that has arrived at the queue, if it has answered."""
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         if row[NUMBER_OF] == number and row[DUE] <= t.moment.now_us:
@@ -85,7 +85,7 @@ def answer(t, client, after, count, rejected, delay_us):
 
 @inner
 def decide(t, k, after, last, rejected, due_us):
-    """Note the answer to a part of a batch; what is before or behind it goes on waiting. Return the next row."""
+    """Note the answer to a part of a batch; messages before and after it go on waiting. Return the next row."""
     row = t.awaiting[k]
     first, end, was_due = row[AFTER_OF], row[AFTER_OF] + row[COUNT_OF], row[DUE]
     row[NUMBER_OF], row[AFTER_OF], row[COUNT_OF] = next_number(t), after, last - after
@@ -128,7 +128,7 @@ def await_each(t, after, count, delay_us):
 
 @inner
 def goes_on(row, more):
-    """Return True if messages continue a row, and wait for the same answers."""
+    """Return True if further messages follow those of a row and wait for the same answers: they join the row."""
     for column in (OF_PUBLISHER, CLOCK_US, CLOCK_TICKS, CLOCK_PER_US, DELAY):
         if row[column] != more[column]:
             return False
@@ -169,7 +169,7 @@ def shorten(row, count):
 def answer_steady(t, client, after, last, rejected, due_us):
     """Answer messages of steady publishers.
 
-    Those that the queue has taken count as published with the last of them, and are answered then.
+    Messages that the queue has taken are answered together, when the last of them is answered.
     """
     k = 0
     while k < t.moment.unanswered:
