@@ -49,7 +49,7 @@ def page(request: pytest.FixtureRequest) -> Iterator:
     with chromium() as browser:
         page = browser.new_page(viewport={"width": 1080, "height": 720}, reduced_motion="reduce")
         page.set_default_timeout(PATIENCE_S * 1000)
-        page.expose_function("tell", lambda message: stage.receive(message) or stage.view)
+        page.expose_function("send_message", lambda message: stage.receive(message) or stage.view)
         page.set_content("<!DOCTYPE html><html lang='en'><title>marimo</title><body>")
         page.evaluate(MARIMO, [stage._esm, stage._css, received(stage), request.param])
         page.stage, page.dark = stage, request.param
