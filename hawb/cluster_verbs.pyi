@@ -203,7 +203,7 @@ class Verbs:
         """
 
     def force_shrink(self, node: str, *, at: float | None = None) -> 'Self':
-        """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: keeps only the members on `node`.
+        """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues keep the member there alone.
 
         Example: `cluster.force_shrink("a")`
         """

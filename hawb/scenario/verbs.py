@@ -326,7 +326,7 @@ class Shrink(OnNode, frozen=True):
 
 
 class ForceShrink(OnNode, frozen=True):
-    """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: keeps only the members on `node`."""
+    """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues keep the member there alone."""
 
 
 class TransferLeadership(OnMember, frozen=True):

@@ -157,10 +157,10 @@ def do(t: Turn, g: Group, output: Output) -> None:
         send(t, g, output)
     elif output.effect == WRITE:
         plan_write(t, g, output)
-    elif output.effect == COMMITTED:
-        commit(t, g, output)
     elif output.effect == START_TIMER:
         arm(t, g, output.source)
+    elif output.effect == COMMITTED:
+        commit(t, g, output)
     else:
         say_refused_by(t, output)
 
