@@ -75,7 +75,7 @@ def figures() -> list[str]:
     story = len(page.controller.outcome["events"])
     later = halved(seconds(kill_and_undo))
     page = lab(long())
-    moments, told = page.controller.moments, len(page.controller.outcome["events"])
+    moments, result = page.controller.moments, len(page.controller.outcome["events"])
     positions = iter([moments * (number * 7 % POSITIONS) // POSITIONS for number in range(1, POSITIONS + 1)])
 
     def look():
@@ -84,7 +84,7 @@ def figures() -> list[str]:
     return [
         duration("a click: a node is killed, or that is undone", first, limit=CLICK),
         duration(f"the same, after {story} events", later, limit=CLICK),
-        duration(f"looking at a moment of {told:,} events", seconds(look, rounds=POSITIONS - 1), limit=LOOK),
+        duration(f"looking at a moment of {result:,} events", seconds(look, rounds=POSITIONS - 1), limit=LOOK),
     ]
 
 

@@ -79,9 +79,9 @@ def by_kernel(study: Study) -> None:
         list(pool.map(rows, shares(cells, costs(cells), {}, {cell.place: study.trials for cell in cells})))
 
 
-def play(spark, study: Study, folder: Path, tell: Tell = lambda progress: None) -> None:
+def play(spark, study: Study, folder: Path, report: Tell = lambda progress: None) -> None:
     """Play a study on a running session."""
-    pipeline.run(spark, study, folder, tell)
+    pipeline.run(spark, study, folder, report)
 
 
 def in_new_folder(work: Callable[[Path], object]) -> None:

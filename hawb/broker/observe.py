@@ -50,8 +50,8 @@ def observe(drive: Drive, scenario: Scenario) -> dict[str, Any]:
 def is_whole(queue: dict[str, Any], content: dict[str, Any]) -> bool:
     """Return True if the messages read are those that the queue had.
 
-    Messages that a client gave back may have expired, been rejected, or been dropped where there is no room; and
-    entries that a minority could not commit come with the majority.
+    They may differ: messages that a client returned may have expired, been rejected, or been dropped because of a
+    length limit, and entries that a minority could not commit may be committed once there is a majority.
     """
     count, read = queue.get("messages"), size(content["ids"])
     return count is None or count == read or (queue["state"] == "minority" and count < read)
@@ -137,7 +137,8 @@ def counted(subscribers: Iterable[Subscriber], queues: dict[str, dict[str, Any]]
 def consumer_of(subscriber: Subscriber, status: str | None, counting: bool) -> dict[str, Any]:
     """Return a consumer or holder.
 
-    `status` is its place at its queue, None if the queue has none, and left out if unknown (`NOT_REPORTED`). Its held
+    `status` is the consumer's status in the listing of its queue, None if it is not listed there, and left out if
+    unknown (`NOT_REPORTED`). Its held
     messages are included if client and queue agree on them (`counting`), and their numbers if all have one.
     """
     active = subscriber.state == "active" and subscriber.subscribed
@@ -163,9 +164,9 @@ def node_state(state: str) -> str:
 
 
 def queues_of(drive: Drive, views: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return every queue as the first running node with a record of it has it, with `views` if nodes differ.
+    """Return every queue by its name, with the fields that the first running node with a record of it reports.
 
-    `views` is the result of `Drive.snapshot`.
+    `views` is the result of `Drive.snapshot`. If nodes report different fields, the queue's `views` has all of them.
     """
     found = {
         node: {join_queue(row["vhost"], row["name"]): queue_of(drive, row) for row in view["queues"]}
@@ -309,7 +310,7 @@ def is_served(queue: dict[str, Any]) -> bool:
 def served_at(drive: Drive, queue: dict[str, Any]) -> str:
     """Return the node at which a queue is read: the first running one that serves it.
 
-    For a quorum queue it is in the partition with the majority, for a stream it has an online replica.
+    A node serves a quorum queue if it is in the partition with the majority, and a stream if it has an online replica.
     """
     running = [node.name for node in drive.cluster.running()]
     sides = [view["nodes"] for view in queue.get("views", ()) if view["state"] not in UNSERVED]
@@ -326,9 +327,10 @@ def homes_of(queue: dict[str, Any]) -> list[str]:
 
 
 def drain(drive: Drive, names: list[str]) -> dict[str, dict[str, Any]]:
-    """Return `ids` and `redelivered` of those queues that are served; with `views`, the content in each partition.
+    """Return `ids` and `redelivered` of the named queues that serve clients.
 
-    Queues with dead letters, which have no number of that queue, are left out.
+    A queue that partitions see differently has the content in each partition in its `views`. Queues with dead letters
+    are left out: a dead letter has the number that another queue gave it.
     """
     left = queues_of(drive, drive.snapshot())
     contents = {}

@@ -23,8 +23,9 @@ from hawb.scenario.saving import write
 class KeptCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A campaign on an exact release, by the UTC day on which it ended.
 
-    It has how many stories were played and how many could not be, how many queue-stories that makes, in how many of
-    them both agreed, and the fields that differed, by story and queue (no queue is the cluster itself).
+    It counts the stories that were played, those that could not be played, and the queues of all played stories
+    together; for how many of these queues model and broker agreed; and the fields that differed, by story and queue
+    (without a queue: fields of the cluster).
     """
 
     release: str

@@ -1,8 +1,8 @@
 """Chapters of random scenarios with faults of nodes or links: a few steps each.
 
-They are drawn for the nodes and queues of a scenario. Each ends with all nodes running. The messages, members and
-consumers that it leaves behind are there for the next chapter, so that two can combine to a situation that neither has
-alone.
+They are drawn for the nodes and queues of a scenario. Each chapter ends with all nodes running. The next one begins
+with the messages, members and consumers that it leaves behind, so that two chapters can combine to a situation that
+neither has alone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PATIENT_TICKTIME_S = 15
 
 
 def survived(cast: Cast, lost: str, *clients: str) -> Steps:
-    """Return steps that prepare quorum queues to lose a member for good: they have others."""
+    """Return steps that give quorum queues further members before they lose one for good."""
     return [*(step for queue in QUORUM for step in cast.everywhere(queue)), *prepared(cast, lost, *clients)]
 
 
@@ -105,7 +105,8 @@ def cut_off(cast: Cast) -> Steps:
 def severed(cast: Cast, step: dict[str, Any], node: str, others: list[str]) -> Steps:
     """Return steps in which a node loses its links.
 
-    They heal before any node sees another go down, or the node has to be restarted or pauses.
+    Either the links heal before any node sees another go down, or they heal later: then the node pauses, or a step
+    restarts it.
     """
     healed = {"heal": True}
     before = prepared(cast, node, node, others[0])

@@ -17,7 +17,7 @@ from hawb.engine.core.state import DOWN, NOWHERE, RUNNING, Batch, Node, Queue, S
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import expiry, lifecycle, limits
 from hawb.engine.queues.access import leaves_memory
-from hawb.engine.queues.policy_changes import OPERATOR, USER, InForce, in_force, of_kind, tell
+from hawb.engine.queues.policy_changes import OPERATOR, USER, InForce, in_force, of_kind, record_policy
 from hawb.engine.quorum import creation
 from hawb.rules.policies import Policy
 
@@ -65,7 +65,7 @@ def begin(
     turn = Turn(settings, Moment(first), step=-1)
     for kind in (USER, OPERATOR):
         for policy in of_kind(turn, kind):
-            tell(turn, f"{kind}policy_in_force", policy)
+            record_policy(turn, f"{kind}policy_in_force", policy)
     if settings.profile.khepri:
         khepri.stand(turn)
     stopped = {node for node, how in down.items() if how != "killed"}
@@ -123,7 +123,7 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
         place_members(turn, standing, found, everything)
     else:
         place_replicas(turn, standing, everything, stopped)
-        lifecycle.tell_not_simulated(turn, turn.queues[standing.name])
+        lifecycle.note_not_simulated(turn, turn.queues[standing.name])
         if turn.queues[standing.name].up:
             limits.adopt(turn, standing.name)
 

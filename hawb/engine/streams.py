@@ -118,7 +118,7 @@ def note_channel(turn: Turn, group: Group, channel: Channel | None) -> None:
         group.asked = (*group.asked, (channel, turn.queues[group.name].master))
 
 
-def tell_channels(turn: Turn, group: Group, leader: int) -> None:
+def notify_channels(turn: Turn, group: Group, leader: int) -> None:
     """Note that the channels in reach learn of a stream's new leader.
 
     A channel that is cut off does not learn of it, then or later: the coordinator has dropped it.

@@ -151,10 +151,10 @@ def compared(reconstructed: Reconstruction, found: Sequence[ClusterEvent], playe
     """Compare the logs of a scenario with its outcome."""
     seen: dict[Key, list[Seen]] = {}
     expected: dict[Key, list[Looked]] = {}
-    parts = _Parts(found, reconstructed)
+    uncounted = _uncounted(found, reconstructed)
     for one in found:
         key = _key_of(one)
-        if key[0] in COMPARED and one.at_us >= reconstructed.begins_us and not parts.include(one):
+        if key[0] in COMPARED and one.at_us >= reconstructed.begins_us and one not in uncounted:
             seen.setdefault(key, []).append((one.at_us, one))
     unlogged = {place for place, step in enumerate(reconstructed.scenario.steps)
                 if is_handover(reconstructed, place) or _is_offline(step.verb)}  # fmt: skip
@@ -182,37 +182,35 @@ def compared(reconstructed: Reconstruction, found: Sequence[ClusterEvent], playe
     return Comparison(tuple(sorted(placed, key=lambda pair: (pair.at_us, pair.kind, pair.place or 0))))
 
 
-class _Parts:
-    """The events that the engine reports as part of another event, or cannot report.
+def _uncounted(found: Sequence[ClusterEvent], reconstructed: Reconstruction) -> set[ClusterEvent]:
+    """Return the events that the engine reports as part of another event, or cannot report.
 
     A node that joins boots and stops before; a boot whose end is not logged has no counterpart; an unnecessary
     synchronisation is none; the content of a policy that no file holds is unknown; and autoheal's choice shows in its
     restarts if they are steps, as an empty disk or a member that others forgot does in a reset.
     """
+    steps = [*zip(reconstructed.scenario.steps, reconstructed.sources, strict=True)]
+    of_steps = {one for _, source in steps for one in source}
+    of_resets = {one for step, source in steps if isinstance(step.verb, Reset) for one in source}
+    joined_us: dict[str | None, list[int]] = defaultdict(list)
+    last_us: dict[str | None, int] = {}
+    for one in found:
+        last_us[one.node] = max(one.at_us, last_us.get(one.node, one.at_us))
+        if one.kind == "node_joined":
+            joined_us[one.node].append(one.at_us)
 
-    def __init__(self, found: Sequence[ClusterEvent], reconstructed: Reconstruction) -> None:
-        steps = [*zip(reconstructed.scenario.steps, reconstructed.sources, strict=True)]
-        self._steps = {one for _, source in steps for one in source}
-        self._resets = {one for step, source in steps if isinstance(step.verb, Reset) for one in source}
-        self._joined_us: dict[str | None, list[int]] = defaultdict(list)
-        self._last_us: dict[str | None, int] = {}
-        for one in found:
-            self._last_us[one.node] = max(one.at_us, self._last_us.get(one.node, one.at_us))
-            if one.kind == "node_joined":
-                self._joined_us[one.node].append(one.at_us)
-
-    def include(self, one: ClusterEvent) -> bool:
-        """Return True if an event is one of them."""
-        is_step = one in self._steps
-        if one.kind in ("node_started", "node_stopped") and not is_step and any(
-            0 <= joined_us - one.at_us <= JOINING_US for joined_us in self._joined_us.get(one.node, ())
+    def is_uncounted(one: ClusterEvent) -> bool:
+        if one.kind in ("node_started", "node_stopped") and one not in of_steps and any(
+            0 <= at_us - one.at_us <= JOINING_US for at_us in joined_us.get(one.node, ())
         ):
             return True
-        unended = one.kind == "node_started" and one.until_us is None and self._last_us[one.node] <= one.at_us
-        unknown = one.kind == "policy_set" and not is_step
-        is_reset = one.kind in ("disk_lost", "node_forgotten") and one in self._resets
-        as_steps = is_step and (one.kind == "autoheal" or is_reset)
+        unended = one.kind == "node_started" and one.until_us is None and last_us[one.node] <= one.at_us
+        unknown = one.kind == "policy_set" and one not in of_steps
+        is_reset = one.kind in ("disk_lost", "node_forgotten") and one in of_resets
+        as_steps = one in of_steps and (one.kind == "autoheal" or is_reset)
         return unended or unknown or as_steps or one.reason == "needless"
+
+    return set(filter(is_uncounted, found))
 
 
 def _is_offline(verb: Verb) -> bool:

@@ -49,9 +49,9 @@ def found_in(question: Question, uploads: Sequence[Upload], chosen: Mapping[str,
 
 
 def texts_of(question: Question, found: Any) -> dict[str, str]:
-    """Return the answer's files, in English as the commands write them.
+    """Return the texts of the answer's files by name, in English as the commands write them.
 
-    Uploads have their own names in them, without the kernel's temporary folder.
+    They name the uploaded files as the reader did, without the temporary folder that has the copies.
     """
     with language(ENGLISH):
         return {name: KEPT.sub("", text) for name, text in question.texts(found).items()}

@@ -11,23 +11,42 @@ Source: `ra_server` (`handle_follower`, `handle_pre_vote`, `handle_candidate`); 
 from __future__ import annotations
 
 from hawb.raft.log import NOOP
-from hawb.raft.member import CANDIDATE, FOLLOWER, LEADER, NOWHERE, PRE_VOTE
-from hawb.raft.messages import PRE_VOTE_RESULT, PRE_VOTE_RPC, REQUEST_VOTE_RESULT, REQUEST_VOTE_RPC
-from hawb.raft.ports import bits_in, forget_peers, lose_unwritten, members_of, start_election_timer, start_peers, tell
+from hawb.raft.member import CANDIDATE, FOLLOWER, LEADER, NOWHERE, PRE_VOTE, Member
+from hawb.raft.messages import (
+    PRE_VOTE_RESULT,
+    PRE_VOTE_RPC,
+    REQUEST_VOTE_RESULT,
+    REQUEST_VOTE_RPC,
+    PreVote,
+    PreVoteResult,
+    RequestVote,
+    RequestVoteResult,
+    TryBecomeLeader,
+)
+from hawb.raft.ports import (
+    Out,
+    bits_in,
+    forget_peers,
+    lose_unwritten,
+    members_of,
+    send_message,
+    start_election_timer,
+    start_peers,
+)
 from hawb.raft.replication import append, enforce_leadership, is_gone
 from hawb.rules.quorum import majority
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def begin_term(t, member, term):
+def begin_term(t: Out, member: Member, term: int) -> None:
     """Make a member a follower in a newer term, without a vote and a known leader."""
     member.term, member.voted_for, member.role, member.leader = term, NOWHERE, FOLLOWER, NOWHERE
     member.votes, member.agreed, member.asked, member.transferring_to = 0, member.commit_index, 0, NOWHERE
     start_election_timer(t, member)
 
 
-def begin_again(t, member):
+def begin_again(t: object, member: Member) -> None:
     """Restart a member after a crash: what was not on disk is lost.
 
     The state machine starts from the log's snapshot and receives all that is committed again (Ra stores last_applied
@@ -39,7 +58,7 @@ def begin_again(t, member):
     forget_peers(t, member)
 
 
-def on_election_timeout(t, member):
+def on_election_timeout(t: Out, member: Member) -> None:
     """Ask for pre-votes; a candidate that was not elected starts an election in the next term at once.
 
     A member that has left the group, or leads it, does nothing.
@@ -52,13 +71,13 @@ def on_election_timeout(t, member):
         ask_for_pre_votes(t, member)
 
 
-def on_try_become_leader(t, member, message):
+def on_try_become_leader(t: Out, member: Member, message: TryBecomeLeader) -> None:
     """Start an election, as if the leader were gone."""
     if message.term >= member.term and member.role == FOLLOWER:
         on_election_timeout(t, member)
 
 
-def on_pre_vote(t, member, message):
+def on_pre_vote(t: Out, member: Member, message: PreVote) -> None:
     """Grant a pre-vote to a candidate whose log is at least as up to date as the member's own.
 
     A leader answers by reporting that it leads. A follower with a better log does not answer and sets its election
@@ -71,10 +90,10 @@ def on_pre_vote(t, member, message):
     if not granted and message.term == member.term and member.role == FOLLOWER:
         start_election_timer(t, member)
     else:
-        tell(t, PRE_VOTE_RESULT, member, message.source, granted)
+        send_message(t, PRE_VOTE_RESULT, member, message.source, granted)
 
 
-def on_pre_vote_result(t, member, message):
+def on_pre_vote_result(t: Out, member: Member, message: PreVoteResult) -> None:
     """Count a pre-vote; with a majority, start the election itself."""
     if member.role == PRE_VOTE and message.term >= member.term and message.granted:
         member.votes |= 1 << message.source
@@ -82,15 +101,15 @@ def on_pre_vote_result(t, member, message):
             ask_for_votes(t, member)
 
 
-def on_request_vote(t, member, message):
+def on_request_vote(t: Out, member: Member, message: RequestVote) -> None:
     """Vote once in a term, and only for a candidate whose log is at least as up to date as the member's own."""
     granted = message.term == member.term and may_vote(member, message.source) and up_to_date(message, member)
-    tell(t, REQUEST_VOTE_RESULT, member, message.source, granted)
+    send_message(t, REQUEST_VOTE_RESULT, member, message.source, granted)
     if granted:
         member.voted_for, member.role = message.source, FOLLOWER
 
 
-def on_request_vote_result(t, member, message):
+def on_request_vote_result(t: Out, member: Member, message: RequestVoteResult) -> None:
     """Count a vote; with a majority, become leader."""
     if member.role == CANDIDATE and message.term >= member.term and message.granted:
         member.votes |= 1 << message.source
@@ -98,12 +117,12 @@ def on_request_vote_result(t, member, message):
             lead(t, member)
 
 
-def may_vote(member, candidate):
+def may_vote(member: Member, candidate: int) -> bool:
     """Return True if the member has not voted for another candidate in this term."""
     return member.voted_for == NOWHERE or member.voted_for == candidate
 
 
-def up_to_date(asking, member):
+def up_to_date(asking: Member | PreVote | RequestVote, member: Member) -> bool:
     """Return True if a candidate's log is at least as up to date as the member's.
 
     Its last term is later, or the same with at least as many entries. `asking` is the candidate or its request.
@@ -113,13 +132,13 @@ def up_to_date(asking, member):
     return asking.last_index >= member.last_index
 
 
-def has_majority(t, member):
+def has_majority(t: Out, member: Member) -> bool:
     """Return True if a majority of members has granted it their votes, its own among them if it is a member."""
     members = members_of(t, member)
     return bits_in(member.votes & members) >= majority(bits_in(members))
 
 
-def ask_for_pre_votes(t, member):
+def ask_for_pre_votes(t: Out, member: Member) -> None:
     """Ask the other members for pre-votes."""
     member.role, member.leader, member.votes, member.asked = PRE_VOTE, NOWHERE, 1 << member.id, 0
     if has_majority(t, member):
@@ -128,7 +147,7 @@ def ask_for_pre_votes(t, member):
         ask(t, PRE_VOTE_RPC, member)
 
 
-def ask_for_votes(t, member):
+def ask_for_votes(t: Out, member: Member) -> None:
     """Start a term, vote for itself, and ask the other members for votes."""
     member.term += 1
     member.voted_for, member.role, member.leader, member.votes = member.id, CANDIDATE, NOWHERE, 1 << member.id
@@ -139,17 +158,17 @@ def ask_for_votes(t, member):
         ask(t, REQUEST_VOTE_RPC, member)
 
 
-def ask(t, question, member):
+def ask(t: Out, question: int, member: Member) -> None:
     """Send a request to all other members, and set the election timer."""
     members, other = members_of(t, member), 0
     while members >> other:
         if members >> other & 1 and other != member.id:
-            tell(t, question, member, other, member.last_index, member.last_term)
+            send_message(t, question, member, other, member.last_index, member.last_term)
         other += 1
     start_election_timer(t, member)
 
 
-def lead(t, member):
+def lead(t: Out, member: Member) -> None:
     """Become leader: initialise each peer's next index, and append the entry that commits all before it."""
     member.role, member.leader, member.votes = LEADER, member.id, 0
     start_peers(t, member)

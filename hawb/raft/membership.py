@@ -22,7 +22,7 @@ from hawb.raft.messages import (
     ReleaseCursor,
     TransferLeadership,
 )
-from hawb.raft.ports import Out, append_entries, configured_at, forget_peers, tell, term_at
+from hawb.raft.ports import Out, append_entries, configured_at, forget_peers, send_message, term_at
 from hawb.raft.replication import append
 
 
@@ -62,7 +62,7 @@ def on_transfer_leadership(t: Out, member: Member, event: TransferLeadership) ->
     if reason or event.target not in member.members:
         t.append(Refused(event, reason or "unknown_member"))
     else:
-        tell(t, TRY_BECOME_LEADER, member, event.target)
+        send_message(t, TRY_BECOME_LEADER, member, event.target)
         member.transferring_to = event.target
 
 

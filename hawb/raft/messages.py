@@ -6,20 +6,28 @@ install_snapshot_result is an `AppendEntriesReply` here.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final, Literal
 
 from msgspec import Struct
 
 from hawb.raft.log import Members, Run, Snapshot
 
-(
-    PRE_VOTE_RPC, PRE_VOTE_RESULT, REQUEST_VOTE_RPC, REQUEST_VOTE_RESULT, APPEND_ENTRIES_RPC, APPEND_ENTRIES_REPLY,
-    INSTALL_SNAPSHOT_RPC, TRY_BECOME_LEADER,
-) = range(8)  # fmt: skip
+PRE_VOTE_RPC: Final = 0
+PRE_VOTE_RESULT: Final = 1
+REQUEST_VOTE_RPC: Final = 2
+REQUEST_VOTE_RESULT: Final = 3
+APPEND_ENTRIES_RPC: Final = 4
+APPEND_ENTRIES_REPLY: Final = 5
+INSTALL_SNAPSHOT_RPC: Final = 6
+TRY_BECOME_LEADER: Final = 7
 """The kinds of messages, by Ra's names."""
 
-SEND, WRITE, COMMITTED, START_TIMER, OTHER = range(5)
-"""The kinds of outputs, in their field `wish`; OTHER is one that not every host has to handle."""
+SEND: Final = 0
+WRITE: Final = 1
+COMMITTED: Final = 2
+START_TIMER: Final = 3
+OTHER: Final = 4
+"""The kinds of outputs, in their field `effect`; OTHER is one that not every host has to handle."""
 
 # Between members. `term` is the sender's.
 
@@ -28,7 +36,7 @@ class Message(Struct, frozen=True, gc=False):
     """A message from one member to another."""
 
     kind: ClassVar[int]
-    wish: ClassVar[int] = SEND
+    effect: ClassVar[Literal[0]] = SEND
     source: int
     target: int
     term: int
@@ -40,7 +48,7 @@ class PreVote(Message, frozen=True, gc=False):
     A member that cannot win then does not disturb a leader.
     """
 
-    kind: ClassVar[int] = PRE_VOTE_RPC
+    kind: ClassVar[Literal[0]] = PRE_VOTE_RPC
     last_index: int
     last_term: int
 
@@ -48,14 +56,14 @@ class PreVote(Message, frozen=True, gc=False):
 class PreVoteResult(Message, frozen=True, gc=False):
     """The answer to `PreVote`."""
 
-    kind: ClassVar[int] = PRE_VOTE_RESULT
+    kind: ClassVar[Literal[1]] = PRE_VOTE_RESULT
     granted: bool
 
 
 class RequestVote(Message, frozen=True, gc=False):
     """A request for a vote in this term."""
 
-    kind: ClassVar[int] = REQUEST_VOTE_RPC
+    kind: ClassVar[Literal[2]] = REQUEST_VOTE_RPC
     last_index: int
     last_term: int
 
@@ -63,7 +71,7 @@ class RequestVote(Message, frozen=True, gc=False):
 class RequestVoteResult(Message, frozen=True, gc=False):
     """The answer to `RequestVote`."""
 
-    kind: ClassVar[int] = REQUEST_VOTE_RESULT
+    kind: ClassVar[Literal[3]] = REQUEST_VOTE_RESULT
     granted: bool
 
 
@@ -73,7 +81,7 @@ class AppendEntries(Message, frozen=True, gc=False):
     The first entries come with the group's first members (`opening`); Ra starts a new member with them.
     """
 
-    kind: ClassVar[int] = APPEND_ENTRIES_RPC
+    kind: ClassVar[Literal[4]] = APPEND_ENTRIES_RPC
     prev_index: int
     prev_term: int
     entries: tuple[Run, ...]
@@ -93,7 +101,7 @@ class AppendEntriesReply(Message, frozen=True, gc=False):
     follower's commit index.
     """
 
-    kind: ClassVar[int] = APPEND_ENTRIES_REPLY
+    kind: ClassVar[Literal[5]] = APPEND_ENTRIES_REPLY
     success: bool
     next_index: int
     last_index: int
@@ -103,7 +111,7 @@ class AppendEntriesReply(Message, frozen=True, gc=False):
 class InstallSnapshot(Message, frozen=True, gc=False):
     """A snapshot instead of entries that the leader no longer has."""
 
-    kind: ClassVar[int] = INSTALL_SNAPSHOT_RPC
+    kind: ClassVar[Literal[6]] = INSTALL_SNAPSHOT_RPC
     snapshot: Snapshot
 
     @property
@@ -115,7 +123,7 @@ class InstallSnapshot(Message, frozen=True, gc=False):
 class TryBecomeLeader(Message, frozen=True, gc=False):
     """A leader's request to start an election, as it hands over."""
 
-    kind: ClassVar[int] = TRY_BECOME_LEADER
+    kind: ClassVar[Literal[7]] = TRY_BECOME_LEADER
 
 
 KINDS = (
@@ -123,6 +131,12 @@ KINDS = (
     TryBecomeLeader,
 )  # fmt: skip
 """The messages by their kinds."""
+
+AnyMessage = (
+    PreVote | PreVoteResult | RequestVote | RequestVoteResult | AppendEntries | AppendEntriesReply | InstallSnapshot
+    | TryBecomeLeader
+)  # fmt: skip
+"""Any message; its `kind` says which."""
 
 OfElection = PreVote | PreVoteResult | RequestVote | RequestVoteResult
 """The messages of elections."""
@@ -190,7 +204,7 @@ class ReleaseCursor(Struct, frozen=True, gc=False):
 
 
 Input = (
-    Message | ElectionTimeout | Tick | ConditionTimeout | Written
+    AnyMessage | ElectionTimeout | Tick | ConditionTimeout | Written
     | Command | Join | Leave | TransferLeadership | ForceMemberChange | ReleaseCursor
 )  # fmt: skip
 
@@ -200,7 +214,7 @@ Input = (
 class Store(Struct, frozen=True, gc=False):
     """Term and vote have to be on disk before the messages that follow are sent; entries need not."""
 
-    wish: ClassVar[int] = OTHER
+    effect: ClassVar[Literal[4]] = OTHER
 
 
 class Write(Struct, frozen=True, gc=False):
@@ -209,7 +223,7 @@ class Write(Struct, frozen=True, gc=False):
     Writes are done one after the other.
     """
 
-    wish: ClassVar[int] = WRITE
+    effect: ClassVar[Literal[1]] = WRITE
     source: int
     generation: int
     index: int
@@ -218,7 +232,7 @@ class Write(Struct, frozen=True, gc=False):
 class Committed(Struct, frozen=True, gc=False):
     """Newly committed entries, for the state machine."""
 
-    wish: ClassVar[int] = COMMITTED
+    effect: ClassVar[Literal[2]] = COMMITTED
     source: int
     entries: tuple[Run, ...]
 
@@ -226,7 +240,7 @@ class Committed(Struct, frozen=True, gc=False):
 class Installed(Struct, frozen=True, gc=False):
     """The state machine takes the state of the snapshot, which is on disk before the messages that follow are sent."""
 
-    wish: ClassVar[int] = OTHER
+    effect: ClassVar[Literal[4]] = OTHER
     snapshot: Snapshot
 
 
@@ -237,7 +251,7 @@ class Refused(Struct, frozen=True, gc=False):
     last_node, already_leader or unknown_member.
     """
 
-    wish: ClassVar[int] = OTHER
+    effect: ClassVar[Literal[4]] = OTHER
     asked: Command | Join | Leave | TransferLeadership
     reason: str
 
@@ -245,8 +259,8 @@ class Refused(Struct, frozen=True, gc=False):
 class StartElectionTimer(Struct, frozen=True, gc=False):
     """The host is to send an `ElectionTimeout` unless a leader sends a message before."""
 
-    wish: ClassVar[int] = START_TIMER
+    effect: ClassVar[Literal[3]] = START_TIMER
     source: int
 
 
-Output = Message | Store | Write | Committed | Installed | Refused | StartElectionTimer
+Output = AnyMessage | Store | Write | Committed | Installed | Refused | StartElectionTimer

@@ -38,7 +38,7 @@ def bits_in(bits: int) -> int:
     return bits.bit_count()
 
 
-def members_of(_: Out, member: Member) -> int:
+def members_of(_: object, member: Member) -> int:
     """Return the group as a member knows it, committed or not, as bits."""
     return bits_of(member.log.configurations[-1][1])
 
@@ -49,23 +49,23 @@ def bits_of(members: Members) -> int:
     return sum(1 << member for member in members)
 
 
-def configured_at(_: Out, member: Member) -> int:
+def configured_at(_: object, member: Member) -> int:
     """Return the index of the configuration in effect."""
     return member.log.configurations[-1][0]
 
 
-def peers_of(_: Out, leader: Member) -> tuple[Peer, ...]:
+def peers_of(_: object, leader: Member) -> tuple[Peer, ...]:
     """Return a leader's progress records."""
     return leader.peers
 
 
-def start_peers(_: Out, leader: Member) -> None:
+def start_peers(_: object, leader: Member) -> None:
     """Initialise each peer's next index to last index + 1."""
     next_index = leader.log.last_index + 1
     leader.peers = tuple(Peer(other, next_index) for other in leader.members if other != leader.id)
 
 
-def forget_peers(_: Out, member: Member) -> None:
+def forget_peers(_: object, member: Member) -> None:
     """Clear the progress records; only a leader has any."""
     member.peers = ()
 
@@ -73,19 +73,19 @@ def forget_peers(_: Out, member: Member) -> None:
 # Logs
 
 
-def term_at(_: Out, member: Member, index: int) -> int:
+def term_at(_: object, member: Member, index: int) -> int:
     """Return the term of the entry at `index`; NO_TERM for one before the snapshot or behind the end."""
     term = member.log.term_at(index)
     return NO_TERM if term is None else term
 
 
-def append_entries(_: Out, leader: Member, command: object, count: int, offset: int) -> None:
+def append_entries(_: object, leader: Member, command: object, count: int, offset: int) -> None:
     """Append `count` entries of the leader's term, the first of which is the one at `offset` of its batch."""
     log = leader.log
     leader.log = log.append(Run(log.last_index + 1, count, leader.term, command, offset))
 
 
-def merge(_: Out, member: Member, message: AppendEntries) -> bool:
+def merge(_: object, member: Member, message: AppendEntries) -> bool:
     """Merge the entries that a leader sent; return True if any are new.
 
     The first of them is right behind one that agrees. Entries that are there already stay; an entry of another term is
@@ -105,7 +105,7 @@ def install(t: Out, member: Member, message: InstallSnapshot) -> None:
     t.append(Installed(message.snapshot))
 
 
-def lose_unwritten(_: Out, member: Member) -> None:
+def lose_unwritten(_: object, member: Member) -> None:
     """Drop what was not on disk."""
     member.log = member.log.on_disk()
 
@@ -113,12 +113,12 @@ def lose_unwritten(_: Out, member: Member) -> None:
 # Outputs
 
 
-def tell(t: Out, kind: int, member: Member, to: int, *said: int) -> None:
+def send_message(t: Out, kind: int, member: Member, to: int, *said: int) -> None:
     """Send a message of a kind with these fields, in the member's term."""
     t.append(KINDS[kind](member.id, to, member.term, *said))
 
 
-def tell_entries(t: Out, leader: Member, to: int, prev_index: int, prev_term: int) -> int:
+def send_entries(t: Out, leader: Member, to: int, prev_index: int, prev_term: int) -> int:
     """Send the leader's entries behind `prev_index`, as many as fit into a message.
 
     Return the index of the last one.
@@ -130,7 +130,7 @@ def tell_entries(t: Out, leader: Member, to: int, prev_index: int, prev_term: in
     return entries[-1].last if entries else prev_index
 
 
-def tell_snapshot(t: Out, leader: Member, to: int) -> None:
+def send_snapshot(t: Out, leader: Member, to: int) -> None:
     """Send the leader's snapshot."""
     t.append(InstallSnapshot(leader.id, to, leader.term, leader.log.snapshot))
 
@@ -150,14 +150,14 @@ def say_unwritten(t: Out, member: Member) -> None:
     t.append(Write(member.id, member.generation, member.last_index))
 
 
-def raise_two_leaders(_: Out, member: Member, leader: int) -> None:
+def raise_two_leaders(_: object, member: Member, leader: int) -> None:
     """Raise RuntimeError: two members lead in one term, which only a lost disk can cause."""
     raise RuntimeError(f"members {member.id} and {leader} lead in the same term, {member.term}")
 
 
 PORTS = (
     "NOOP", "bits_in", "members_of", "configured_at", "peers_of", "start_peers", "term_at", "append_entries", "merge",
-    "install", "lose_unwritten", "tell", "tell_entries", "tell_snapshot", "say_committed", "start_election_timer",
-    "say_unwritten", "forget_peers", "raise_two_leaders",
+    "install", "lose_unwritten", "send_message", "send_entries", "send_snapshot", "say_committed",
+    "start_election_timer", "say_unwritten", "forget_peers", "raise_two_leaders",
 )  # fmt: skip
 """The ports that engine and kernel both implement; NOOP is the command of a leader's first entry."""

@@ -14,10 +14,11 @@ Source: `ra_server` (`evaluate_quorum`, `agreed_commit`, `handle_follower`); the
 
 from __future__ import annotations
 
-from hawb.raft.member import FOLLOWER, LEADER, NOWHERE
-from hawb.raft.messages import APPEND_ENTRIES_REPLY
+from hawb.raft.member import FOLLOWER, LEADER, NOWHERE, Member, Peer
+from hawb.raft.messages import APPEND_ENTRIES_REPLY, AppendEntries, AppendEntriesReply, InstallSnapshot, Write, Written
 from hawb.raft.ports import (
     NO_TERM,
+    Out,
     append_entries,
     bits_in,
     configured_at,
@@ -29,9 +30,9 @@ from hawb.raft.ports import (
     raise_two_leaders,
     say_committed,
     say_unwritten,
-    tell,
-    tell_entries,
-    tell_snapshot,
+    send_entries,
+    send_message,
+    send_snapshot,
     term_at,
 )
 from hawb.rules.quorum import majority
@@ -41,13 +42,13 @@ SHARED = True  # the kernel of studies compiles this module
 # Leaders
 
 
-def append(t, leader, command, count, offset):
+def append(t: Out, leader: Member, command: object, count: int, offset: int) -> None:
     """Append `count` entries to the leader's log, and send them to the other members."""
     append_entries(t, leader, command, count, offset)
     replicate(t, leader)
 
 
-def replicate(t, leader):
+def replicate(t: Out, leader: Member) -> None:
     """Send each peer the entries and the commit index that were not sent to it yet."""
     last, commit_index = leader.last_index, leader.commit_index
     for peer in peers_of(t, leader):
@@ -55,14 +56,14 @@ def replicate(t, leader):
             send_to(t, leader, peer)
 
 
-def enforce_leadership(t, leader):
+def enforce_leadership(t: Out, leader: Member) -> None:
     """Send each peer a message, so that it learns which member leads (`ra_server:make_all_rpcs`)."""
     for peer in peers_of(t, leader):
         if not peer.receiving:
             send_to(t, leader, peer)
 
 
-def on_tick(t, member):
+def on_tick(t: Out, member: Member) -> None:
     """Send again to the peers that have not answered."""
     if member.role == LEADER:
         for peer in peers_of(t, member):
@@ -70,7 +71,7 @@ def on_tick(t, member):
                 send_to(t, member, peer)
 
 
-def is_stale(leader, peer):
+def is_stale(leader: Member, peer: Peer) -> bool:
     """Return True if a `Tick` sends again to a peer.
 
     It does until the peer has reported that it has all entries on disk and the leader's commit index
@@ -79,19 +80,19 @@ def is_stale(leader, peer):
     return peer.match_index < leader.last_index or peer.commit_index < leader.commit_index or peer.receiving
 
 
-def send_to(t, leader, peer):
+def send_to(t: Out, leader: Member, peer: Peer) -> None:
     """Send entries, or the snapshot if those wanted are gone."""
     previous = peer.next_index - 1
     term = term_at(t, leader, previous)
     if term == NO_TERM:
-        tell_snapshot(t, leader, peer.id)
+        send_snapshot(t, leader, peer.id)
         peer.receiving = True
     else:
-        last = tell_entries(t, leader, peer.id, previous, term)
+        last = send_entries(t, leader, peer.id, previous, term)
         peer.next_index, peer.commit_sent, peer.receiving = last + 1, leader.commit_index, False
 
 
-def on_append_entries_reply(t, member, message):
+def on_append_entries_reply(t: Out, member: Member, message: AppendEntriesReply) -> None:
     """Record a follower's progress, commit what a majority has, and send on."""
     is_led = member.role == LEADER and members_of(t, member) >> message.source & 1
     if message.term < member.term or not is_led:
@@ -102,7 +103,7 @@ def on_append_entries_reply(t, member, message):
     step_down_if_gone(t, member)
 
 
-def peer_of(t, leader, other):
+def peer_of(t: Out, leader: Member, other: int) -> Peer:
     """Return the progress record of a peer. Raise LookupError if there is none."""
     for peer in peers_of(t, leader):
         if peer.id == other:
@@ -110,7 +111,7 @@ def peer_of(t, leader, other):
     raise LookupError("no peer")
 
 
-def take_in(peer, message):
+def take_in(peer: Peer, message: AppendEntriesReply) -> None:
     """Record a peer's answer."""
     # A peer that asks for entries that it had has lost its disk (`ra_server:handle_leader`).
     lost = not message.success and message.next_index <= peer.match_index
@@ -120,7 +121,7 @@ def take_in(peer, message):
     peer.commit_index = max(peer.commit_index, message.commit_index)
 
 
-def advance(t, leader):
+def advance(t: Out, leader: Member) -> None:
     """Commit what a majority has on disk, if it ends in an entry of the leader's own term.
 
     An older entry may be on a majority and still be replaced (Raft, figure 8).
@@ -130,7 +131,7 @@ def advance(t, leader):
         commit(t, leader, index)
 
 
-def agreed_commit(t, leader):
+def agreed_commit(t: Out, leader: Member) -> int:
     """Return the highest index that a majority of the members has on disk, at least the commit index."""
     best = leader.commit_index
     if leader.written > best and is_agreed(t, leader, leader.written):
@@ -141,7 +142,7 @@ def agreed_commit(t, leader):
     return best
 
 
-def is_agreed(t, leader, index):
+def is_agreed(t: Out, leader: Member, index: int) -> bool:
     """Return True if a leader knows that a majority of the members has an index on disk."""
     members = members_of(t, leader)
     count = members >> leader.id & 1 if leader.written >= index else 0
@@ -150,13 +151,13 @@ def is_agreed(t, leader, index):
     return count >= majority(bits_in(members))
 
 
-def step_down_if_gone(t, leader):
+def step_down_if_gone(t: Out, leader: Member) -> None:
     """Step down as soon as the leader's own removal is committed and sent to all peers."""
     if is_gone(t, leader):
         leader.role, leader.leader, leader.transferring_to = FOLLOWER, NOWHERE, NOWHERE
 
 
-def is_gone(t, member):
+def is_gone(t: Out, member: Member) -> bool:
     """Return True if it is certain that a member does not belong to the group, because it left or has not joined yet.
 
     As long as its removal is not committed the other members may need it (Ongaro's thesis, 4.2.2).
@@ -167,7 +168,7 @@ def is_gone(t, member):
 # Followers
 
 
-def on_append_entries(t, member, message):
+def on_append_entries(t: Out, member: Member, message: AppendEntries) -> None:
     """Append a leader's entries if the one before them agrees, or ask for others.
 
     The answer to new entries is sent once they are on disk.
@@ -188,7 +189,7 @@ def on_append_entries(t, member, message):
         reply(t, member, message.source, True, member.agreed + 1)
 
 
-def agrees(t, member, index, term):
+def agrees(t: Out, member: Member, index: int, term: int) -> bool:
     """Return True if a member's log and one that has an entry of `term` at `index` are the same up to there.
 
     What a snapshot replaces was committed, so every leader has it.
@@ -196,7 +197,7 @@ def agrees(t, member, index, term):
     return index < member.snapshot_index or term_at(t, member, index) == term
 
 
-def on_install_snapshot(t, member, message):
+def on_install_snapshot(t: Out, member: Member, message: InstallSnapshot) -> None:
     """Install a snapshot that is ahead of the commit index."""
     if message.term < member.term:
         reply(t, member, message.source, False, member.last_index + 1)
@@ -209,7 +210,7 @@ def on_install_snapshot(t, member, message):
     reply(t, member, message.source, True, member.agreed + 1)
 
 
-def follow(t, member, leader):
+def follow(t: Out, member: Member, leader: int) -> None:
     """Follow a leader of this term."""
     if member.role != FOLLOWER or member.leader != leader:
         if member.role == LEADER:
@@ -217,7 +218,7 @@ def follow(t, member, leader):
         member.role, member.leader, member.votes = FOLLOWER, leader, 0
 
 
-def ask_for_others(t, member, message):
+def ask_for_others(t: Out, member: Member, message: AppendEntries) -> None:
     """Ask the leader for entries after the last one or, where that contradicts the leader's, after the commit index.
 
     It asks once, not for each message that does not fit (Ra: the state await_condition).
@@ -228,16 +229,16 @@ def ask_for_others(t, member, message):
         reply(t, member, message.source, False, wanted)
 
 
-def reply(t, member, leader, success, next_index):
+def reply(t: Out, member: Member, leader: int, success: bool, next_index: int) -> None:
     """Report a follower's progress to a leader."""
     on_disk = min(member.written, member.agreed)
-    tell(t, APPEND_ENTRIES_REPLY, member, leader, success, next_index, on_disk, member.commit_index)
+    send_message(t, APPEND_ENTRIES_REPLY, member, leader, success, next_index, on_disk, member.commit_index)
 
 
 # All members
 
 
-def on_written(t, member, event):
+def on_written(t: Out, member: Member, event: Written | Write) -> None:
     """Count entries that are on disk: a leader may commit them, a follower reports them to its leader."""
     if event.generation != member.generation or event.index <= member.written:
         return
@@ -250,7 +251,7 @@ def on_written(t, member, event):
         reply(t, member, member.leader, True, member.agreed + 1)
 
 
-def end_step(t, member, last_index, generation):
+def end_step(t: Out, member: Member, last_index: int, generation: int) -> None:
     """End a step: write new entries of the log to disk, and clear a follower's progress records.
 
     `last_index` and `generation` are those of the log before the step.
@@ -262,13 +263,13 @@ def end_step(t, member, last_index, generation):
         say_unwritten(t, member)
 
 
-def commit(t, member, index):
+def commit(t: Out, member: Member, index: int) -> None:
     """Emit newly committed entries, and advance the commit index."""
     say_committed(t, member, index)
     member.commit_index = index
 
 
-def on_condition_timeout(t, member):
+def on_condition_timeout(t: Out, member: Member) -> None:
     """Let a leader that was not replaced lead on; let a follower ask again."""
     if member.role == LEADER:
         member.transferring_to = NOWHERE

@@ -13,7 +13,7 @@ from hawb.raft.election import (
     on_request_vote_result,
     on_try_become_leader,
 )
-from hawb.raft.member import LEADER
+from hawb.raft.member import LEADER, Member
 from hawb.raft.messages import (
     APPEND_ENTRIES_REPLY,
     APPEND_ENTRIES_RPC,
@@ -22,14 +22,15 @@ from hawb.raft.messages import (
     PRE_VOTE_RPC,
     REQUEST_VOTE_RESULT,
     REQUEST_VOTE_RPC,
+    AnyMessage,
 )
-from hawb.raft.ports import members_of
+from hawb.raft.ports import Out, members_of
 from hawb.raft.replication import on_append_entries, on_append_entries_reply, on_install_snapshot
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def on_message(t, member, message):
+def on_message(t: Out, member: Member, message: AnyMessage) -> None:
     """Handle a message. A member that receives a newer term adopts it."""
     if message.term > member.term:
         if not accepts_term(t, member, message):
@@ -38,7 +39,7 @@ def on_message(t, member, message):
     receive(t, member, message)
 
 
-def accepts_term(t, member, message):
+def accepts_term(t: Out, member: Member, message: AnyMessage) -> bool:
     """Return True if a member adopts the newer term of a message.
 
     A leader gives way to another leader, but not to a candidate that is no member of its group.
@@ -47,22 +48,21 @@ def accepts_term(t, member, message):
     return from_leader or member.role != LEADER or members_of(t, member) >> message.source & 1 == 1
 
 
-def receive(t, member, message):
+def receive(t: Out, member: Member, message: AnyMessage) -> None:
     """Handle a message by its kind."""
-    kind = message.kind
-    if kind == APPEND_ENTRIES_RPC:
+    if message.kind == APPEND_ENTRIES_RPC:
         on_append_entries(t, member, message)
-    elif kind == APPEND_ENTRIES_REPLY:
+    elif message.kind == APPEND_ENTRIES_REPLY:
         on_append_entries_reply(t, member, message)
-    elif kind == INSTALL_SNAPSHOT_RPC:
+    elif message.kind == INSTALL_SNAPSHOT_RPC:
         on_install_snapshot(t, member, message)
-    elif kind == PRE_VOTE_RPC:
+    elif message.kind == PRE_VOTE_RPC:
         on_pre_vote(t, member, message)
-    elif kind == PRE_VOTE_RESULT:
+    elif message.kind == PRE_VOTE_RESULT:
         on_pre_vote_result(t, member, message)
-    elif kind == REQUEST_VOTE_RPC:
+    elif message.kind == REQUEST_VOTE_RPC:
         on_request_vote(t, member, message)
-    elif kind == REQUEST_VOTE_RESULT:
+    elif message.kind == REQUEST_VOTE_RESULT:
         on_request_vote_result(t, member, message)
     else:
         on_try_become_leader(t, member, message)

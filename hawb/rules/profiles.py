@@ -43,7 +43,7 @@ class Profile(Struct, frozen=True):
     features that are not permitted unless configured otherwise (`rabbit_deprecated_features`);
     `hawb.rules.denied_features` describes them.
 
-    `tells_blocked` is True if listings of consumers show those that a classic queue has blocked
+    `lists_blocked` is True if listings of consumers show those that a classic queue has blocked
     (`rabbit_queue_consumers:all`, 4.3). `unicode_errors` is True if error texts show strings as Unicode (`~tp`), False
     for byte by byte (`~p`). `types_as_terms` is True if the refusal of basic.get from a queue with a single active
     consumer shows the queue's type as an Erlang term (`rabbit_channel:handle_basic_get`, 4.3).
@@ -73,7 +73,7 @@ class Profile(Struct, frozen=True):
     keeps_records: bool
     khepri: bool
     denied_features: frozenset[str]
-    tells_blocked: bool
+    lists_blocked: bool
     unicode_errors: bool
     quorum_commands_soft_limit: int = 32
     drain_awaits_elections: bool = False
@@ -181,7 +181,7 @@ PROFILES: dict[str, Profile] = {
         keeps_records=False,
         khepri=False,
         denied_features=frozenset(),
-        tells_blocked=False,
+        lists_blocked=False,
         unicode_errors=False,
         consumer_timeout_ms=None,
         queues_set_consumer_timeout=False,
@@ -215,7 +215,7 @@ PROFILES: dict[str, Profile] = {
         keeps_records=False,
         khepri=False,
         denied_features=frozenset(),
-        tells_blocked=False,
+        lists_blocked=False,
         unicode_errors=False,
         queues_set_consumer_timeout=False,
     ),
@@ -248,7 +248,7 @@ PROFILES: dict[str, Profile] = {
         keeps_records=True,
         khepri=False,
         denied_features=frozenset(),
-        tells_blocked=False,
+        lists_blocked=False,
         unicode_errors=True,
     ),
     "4.0": Profile(
@@ -280,7 +280,7 @@ PROFILES: dict[str, Profile] = {
         keeps_records=True,
         khepri=False,
         denied_features=frozenset(),
-        tells_blocked=False,
+        lists_blocked=False,
         unicode_errors=True,
     ),
     "4.3": Profile(
@@ -315,7 +315,7 @@ PROFILES: dict[str, Profile] = {
         drain_awaits_elections=True,
         types_as_terms=True,
         remembers_returns=True,
-        tells_blocked=True,
+        lists_blocked=True,
         unicode_errors=True,
         channels_time_out=False,
     ),

@@ -384,7 +384,7 @@ def activity_status(state: State, settings: Settings, consumer: Consumer) -> str
         return "single_active" if active == consumer.name else "waiting"
     if queue.fifo is not None and consumer.name in queue.fifo.suspected:
         return "suspected_down"
-    return "blocked" if settings.profile.tells_blocked and queue.type == CLASSIC and consumer.blocked else "up"
+    return "blocked" if settings.profile.lists_blocked and queue.type == CLASSIC and consumer.blocked else "up"
 
 
 def availability_outcome(account: Account, now_us: int) -> dict:

@@ -24,14 +24,15 @@ NEUTRAL = re.compile("(?<=: )(?:{})\\b".format("|".join(OF_THE_PAGE)), re.IGNORE
 
 
 def figure_of(draw: Callable[..., Figure], said: str, caption: str = "") -> str:
-    """Return a figure of a page, with the one that `draw` makes for a phone if called with `slim=True`."""
+    """Return an HTML figure: the drawing of `draw()` for wide screens and that of `draw(slim=True)` for phones."""
     return page.figure(svg(draw(), said), caption, sized=True, slim=svg(draw(slim=True), said, "hawb-slim"))
 
 
 def svg(drawn: Figure, said: str, salt: str = "hawb") -> str:
-    """Return a figure as SVG, the same bytes each time and without an address, with the text alternative `said`.
+    """Return a figure as SVG with the text alternative `said`.
 
-    The ids of its parts are made from `salt`: two figures of a page need different ones.
+    The same figure gives the same bytes each time: it has no date and no metadata. The ids of its parts are made from
+    `salt`; two figures of a page need different ones.
     """
     written = StringIO()
     with mpl.rc_context({"svg.hashsalt": salt}):

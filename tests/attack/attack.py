@@ -87,14 +87,14 @@ class Found:
     answered: Counter[str] = field(default_factory=Counter)
     finds: dict[tuple[str, str], Try] = field(default_factory=dict)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return the tries by command, and a line for each find."""
         counts = ", ".join(f"{one} {self.tries[one]} ({self.answered[one]} answered)" for one in COMMANDS)
         lines = [f"{' '.join(one.words)}: {wrong}" for (_, wrong), one in self.finds.items()]
         return "\n".join([f"{self.tries.total()} tries: {counts}; {len(lines)} finds", *lines])
 
 
-def attack(first: int, count: int, seconds: float, told: Callable[[str], object] = lambda text: None) -> Found:
+def attack(first: int, count: int, seconds: float, result: Callable[[str], object] = lambda text: None) -> Found:
     """Play `count` tries from a number on, but no longer than so many seconds."""
     found, playing, end = Found(), Player(), time.monotonic() + seconds
     for number in range(first, first + count):
@@ -106,7 +106,7 @@ def attack(first: int, count: int, seconds: float, told: Callable[[str], object]
         for one in wrong:
             if (name, one) not in found.finds:
                 found.finds[name, one] = playing.drawn(number)
-                told(f"{number}: {name}: {one}")
+                result(f"{number}: {name}: {one}")
     playing.end()
     return found
 
@@ -170,7 +170,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, default=ROOT / "build" / "attack", help="folder for finds")
     asked = parser.parse_args()
     found = attack(asked.first, asked.count, asked.seconds, lambda text: print(text, flush=True))
-    print(f"{found.told()}\nto go on: --first {asked.first + found.tries.total()}")
+    print(f"{found.summary()}\nto go on: --first {asked.first + found.tries.total()}")
     playing = Player()
     for (_, wrong), one in found.finds.items():
         print(f"kept {keep(smaller(one, wrong, playing), asked.keep)}: {wrong}", flush=True)

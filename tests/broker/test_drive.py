@@ -46,7 +46,7 @@ def test_synchronisation_suspended_by_an_alarm_counts_as_settled() -> None:
     found = []
     for alarms in ({("a", "disk")}, {("b", "memory")}, {("a", "memory")}):
         drive.alarms = alarms
-        found += [drive._works({"information": told}) for told in ({"state": ["syncing", 3]}, SILENT)]
+        found += [drive._works({"information": item}) for item in ({"state": ["syncing", 3]}, SILENT)]
     assert found == [True, True, True, True, False, False]
 
 

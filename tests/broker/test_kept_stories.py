@@ -89,8 +89,8 @@ class MadeUpDrive:
         self.rows = ROWS
 
     def snapshot(self) -> dict[str, Any]:
-        told = {"state": "running", "nodes": ["n1@10.77.0.1", "n2@10.77.0.2"], "queues": self.rows}
-        views = {"a": told, "b": told, "c": {"state": "down"}}
+        data = {"state": "running", "nodes": ["n1@10.77.0.1", "n2@10.77.0.2"], "queues": self.rows}
+        views = {"a": data, "b": data, "c": {"state": "down"}}
         if self.on_look:
             self.on_look(views)
         return views
@@ -218,8 +218,8 @@ def played(monkeypatch) -> list[str]:
             raise CannotPlay("no such luck")
         witness.before = witness.after = NOTHING
         witness.logs, witness.begun, witness.names = {"a.log": "node up\n"}, [(1.5, 0)], {"n1@10.77.0.1": "a"}
-        told = {"nodes": {"a": "down"}, "queues": {}, "ledger": {}, "events": ["not of a broker"]}
-        return Played(scenario, told | {"broker": {"rabbitmq": "3.10.8", "erlang": "25.2.3"}}, {})
+        data = {"nodes": {"a": "down"}, "queues": {}, "ledger": {}, "events": ["not of a broker"]}
+        return Played(scenario, data | {"broker": {"rabbitmq": "3.10.8", "erlang": "25.2.3"}}, {})
 
     monkeypatch.setattr(real, "bench", contextlib.nullcontext)
     monkeypatch.setattr(real, "play", play)
@@ -289,8 +289,8 @@ def test_stored_story_is_complete_and_names_no_machine(story: Path, subtests: py
         assert reading_of(story).events
     with subtests.test(msg="no file names anything of the machine"):
         files = [*logs(story), story / "seen.json.gz"]
-        told = "".join(map(text, files)) + "".join(file.read_text() for file in story.glob("*.json"))
-        assert [word for word in ("/tmp/", "/root", "password") if word in told] == []
+        result = "".join(map(text, files)) + "".join(file.read_text() for file in story.glob("*.json"))
+        assert [word for word in ("/tmp/", "/root", "password") if word in result] == []
 
 
 def check_exports(story: Path) -> None:

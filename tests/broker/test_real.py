@@ -97,12 +97,12 @@ def test_each_failed_member_change_has_a_reason() -> None:
 
 
 def test_confirm_of_multiple_confirms_all_earlier_messages() -> None:
-    told = []
-    publishing = Publishing(SimpleNamespace(), lambda numbers, verdict: told.append((numbers, verdict)))
+    found = []
+    publishing = Publishing(SimpleNamespace(), lambda numbers, verdict: found.append((numbers, verdict)))
     publishing.pending = {tag: [("q", tag)] for tag in (1, 2, 3)}
     publishing.on_frame(SimpleNamespace(method=Basic.Ack(delivery_tag=2, multiple=True)))
     publishing.on_frame(SimpleNamespace(method=Basic.Nack(delivery_tag=3)))
-    assert told == [([("q", 1)], "confirmed"), ([("q", 2)], "confirmed"), ([("q", 3)], "nacked")]
+    assert found == [([("q", 1)], "confirmed"), ([("q", 2)], "confirmed"), ([("q", 3)], "nacked")]
     assert publishing.pending == {}
 
 

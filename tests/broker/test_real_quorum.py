@@ -55,8 +55,8 @@ def drive_of(**parts: Any) -> SimpleNamespace:
 
 
 def test_quorum_queue_is_reported_with_leader_members_and_counts() -> None:
-    told = queue_of(drive_of(), row("cab", "b"))
-    assert told == {
+    result = queue_of(drive_of(), row("cab", "b"))
+    assert result == {
         "type": "quorum", "state": "running", "durable": True, "policy": None, "operator_policy": None, "leader": "b",
         "members": ["a", "b", "c"], "online": ["a", "b", "c"], "critical_nodes": [], **COUNTS,
     }  # fmt: skip
@@ -69,15 +69,15 @@ def test_quorum_queue_is_reported_with_leader_members_and_counts() -> None:
 def test_quorum_queue_without_a_majority_is_in_state_minority(
     online: str, leader: str | None, state: str, critical: list[str]
 ) -> None:
-    told = queue_of(drive_of(), row(online, leader))
-    assert (told["state"], told["leader"], told["critical_nodes"]) == (state, leader, critical)
-    assert ("messages" in told) is (leader is not None)
+    result = queue_of(drive_of(), row(online, leader))
+    assert (result["state"], result["leader"], result["critical_nodes"]) == (state, leader, critical)
+    assert ("messages" in result) is (leader is not None)
 
 
 def test_missing_count_of_the_leader_is_omitted() -> None:
-    told = queue_of(drive_of(), row("abc", "a", information=COUNTS | {"messages": None}))
-    assert "messages" not in told
-    assert told["messages_ready"] == 3
+    result = queue_of(drive_of(), row("abc", "a", information=COUNTS | {"messages": None}))
+    assert "messages" not in result
+    assert result["messages_ready"] == 3
 
 
 def test_views_of_a_quorum_queue_show_its_leader_as_master() -> None:
@@ -111,19 +111,19 @@ def test_read_messages_are_reported_only_if_complete(queue: dict[str, Any], whol
 
 
 @pytest.mark.parametrize(
-    ("told", "works"),
+    ("result", "works"),
     [(row("abc", "a"), False), (row("bc", None), True), (row("c", None), False), (row("bc", None, live=False), False)],
 )
-def test_majority_without_a_leader_is_not_settled(told: dict[str, Any], works: bool) -> None:
+def test_majority_without_a_leader_is_not_settled(result: dict[str, Any], works: bool) -> None:
     drive = drive_of(_given_up=set())
-    assert Drive._works(drive, told) is works
-    assert not Drive._works(drive, told, TAKEOVER_S + 1)
-    drive._given_up = {replicas(told)}
-    assert not Drive._works(drive, told)
+    assert Drive._works(drive, result) is works
+    assert not Drive._works(drive, result, TAKEOVER_S + 1)
+    drive._given_up = {replicas(result)}
+    assert not Drive._works(drive, result)
     back = {"online": list(ERLANG.values())}
-    assert Drive._works(drive, told | back) is (told["live"] and told["leader"] is None)
+    assert Drive._works(drive, result | back) is (result["live"] and result["leader"] is None)
     drive.cluster.network = SimpleNamespace(whole=False)
-    assert Drive._works(drive, told) is False
+    assert Drive._works(drive, result) is False
 
 
 def test_queue_name_that_never_existed_is_not_reported_as_deleted() -> None:
@@ -133,9 +133,9 @@ def test_queue_name_that_never_existed_is_not_reported_as_deleted() -> None:
 
 
 def test_undetected_dead_node_is_no_partition() -> None:
-    everybody, left, alone = list(ERLANG.values()), [ERLANG["a"], ERLANG["c"]], [ERLANG["a"]]
-    assert sides(drive_of(), {"a": {"nodes": left}, "b": {}, "c": {"nodes": everybody}}) == []
-    assert sides(drive_of(), {"a": {"nodes": alone}, "b": {}, "c": {"nodes": everybody[1:]}}) == [["a"], ["c"]]
+    all_nodes, left, alone = list(ERLANG.values()), [ERLANG["a"], ERLANG["c"]], [ERLANG["a"]]
+    assert sides(drive_of(), {"a": {"nodes": left}, "b": {}, "c": {"nodes": all_nodes}}) == []
+    assert sides(drive_of(), {"a": {"nodes": alone}, "b": {}, "c": {"nodes": all_nodes[1:]}}) == [["a"], ["c"]]
 
 
 HELD = """
@@ -202,7 +202,7 @@ CONSUMED = [
     {"consume": {"consumer": "c", "queue": "q", "node": "b"}},
     {"delete": {"queue": "q", "node": "a"}},
 ]
-NOT_TOLD = {"state": "active", "cancel_notified": False}
+NOT_NOTIFIED = {"state": "active", "cancel_notified": False}
 
 
 @pytest.mark.parametrize(
@@ -210,9 +210,9 @@ NOT_TOLD = {"state": "active", "cancel_notified": False}
 )
 def test_cancel_notification_after_deleting_a_quorum_queue_is_not_compared(version: str, differs: list[str]) -> None:
     cluster = {"nodes": ["a", "b"], "version": version}
-    assert sorted(cancelled_by_luck({"cluster": cluster, "steps": CONSUMED}, **NOT_TOLD)) == sorted(differs)
+    assert sorted(cancelled_by_luck({"cluster": cluster, "steps": CONSUMED}, **NOT_NOTIFIED)) == sorted(differs)
     classic = [{"declare": {"queue": "q", "node": "a"}}, *CONSUMED[1:]]
-    assert len(cancelled_by_luck({"cluster": cluster, "steps": classic}, **NOT_TOLD)) == 2
+    assert len(cancelled_by_luck({"cluster": cluster, "steps": classic}, **NOT_NOTIFIED)) == 2
 
 
 @pytest.mark.parametrize(("later", "differs"), [({"at": 9}, 2), ({}, 0)])
@@ -228,8 +228,8 @@ def test_messages_of_a_consumer_cancelled_by_chance_are_not_compared() -> None:
     dropped = {"event": "messages_dead_lettered", "queue": "q", "detail": {"targets": ["dead"]}}
     names = ("q", "dead", "other")
     account = {"published": 2, "confirmed": [[1, 1]], "nacked": [[2, 2]]}
-    told = {"consumers": {"c": {}}, "queues": dict.fromkeys(names, holding), "ledger": dict.fromkeys(names, account)}
-    rest = without_consumers(told, {"c": "q"}, [dropped], {"q", "other"})
+    data = {"consumers": {"c": {}}, "queues": dict.fromkeys(names, holding), "ledger": dict.fromkeys(names, account)}
+    rest = without_consumers(data, {"c": "q"}, [dropped], {"q", "other"})
     assert rest["consumers"] == {}
     assert rest["queues"] == {name: {"state": "running"} for name in names[:2]} | {"other": holding}
     assert rest["ledger"] == {"q": {"published": 2}, "dead": account, "other": account}
@@ -246,7 +246,7 @@ def test_queues_with_reject_publish_are_found_by_their_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "told"),
+    ("verb", "expected"),
     [
         (verbs.AddMember("dev::q", "b"), ("rabbit_quorum_queue", "add_member", "dev", "q", "n2@x", 5000)),
         (verbs.AddMember("dev::log", "b"), ("rabbit_stream_queue", "add_replica", "dev", "log", "n2@x")),
@@ -256,16 +256,16 @@ def test_queues_with_reject_publish_are_found_by_their_arguments() -> None:
         (verbs.Shrink("a"), ("rabbit_quorum_queue", "shrink_all", "n1@x")),
     ],
 )
-def test_member_changes_call_the_functions_of_the_command_line(verb: Any, told: tuple) -> None:
+def test_member_changes_call_the_functions_of_the_command_line(verb: Any, expected: tuple) -> None:
     asked = []
 
-    def tell(*arguments: Any, **_: Any) -> None:
+    def record(*arguments: Any, **_: Any) -> None:
         asked.append(arguments)
 
     clients = SimpleNamespace(streams={"dev::log"})
-    ACTIONS[type(verb)](drive_of(rabbitmqctl=tell, rabbitmq_queues=tell, clients=clients), verb)
-    assert asked == [told]
-    assert isinstance(asked[0][told.index(ERLANG[verb.node])], Atom)
+    ACTIONS[type(verb)](drive_of(rabbitmqctl=record, rabbitmq_queues=record, clients=clients), verb)
+    assert asked == [expected]
+    assert isinstance(asked[0][expected.index(ERLANG[verb.node])], Atom)
 
 
 @pytest.mark.parametrize(
@@ -274,10 +274,10 @@ def test_member_changes_call_the_functions_of_the_command_line(verb: Any, told: 
 def test_grow_and_shrink_include_streams_if_the_release_supports_it(version: str, modules: list[str]) -> None:
     asked = []
 
-    def tell(*arguments: Any, **_: Any) -> None:
+    def record(*arguments: Any, **_: Any) -> None:
         asked.append(arguments[:2])
 
-    drive = drive_of(rabbitmq_queues=tell, clients=SimpleNamespace(streams={"log"}))
+    drive = drive_of(rabbitmq_queues=record, clients=SimpleNamespace(streams={"log"}))
     drive.cluster.profile = PROFILES[version]
     for verb in (verbs.Grow("c", "even", "^q"), verbs.Shrink("a")):
         ACTIONS[type(verb)](drive, verb)

@@ -58,11 +58,11 @@ def not_shown_by(takes: list[Played], fields: tuple[str, ...]) -> list[str]:
     """Return those of the fields in which no two takes differ."""
     differing = set()
     for one, other in combinations(takes, 2):
-        told = [("", one.outcome, other.outcome)]
-        told += [(f"steps.{step}.", one.glances[step], other.glances[step]) for step in one.glances]
+        found = [("", one.outcome, other.outcome)]
+        found += [(f"steps.{step}.", one.glances[step], other.glances[step]) for step in one.glances]
         differing |= {
             f"{where}{field}"
-            for where, mine, its in told
+            for where, mine, its in found
             for field, *_ in differences({"errors": [], "ledger": {}, "consumers": {}, "queues": {}} | mine, its)
         }
     return [name for name in fields if not any(map(uncompared([Uncompared((name,), "-")]).fullmatch, differing))]
@@ -142,22 +142,22 @@ racy: {fields: [steps.2.nodes], reason: a matter of luck}
 
 
 @pytest.fixture
-def told(monkeypatch) -> dict[str, Any]:
+def result(monkeypatch) -> dict[str, Any]:
     """Replace the broker by the model. Return changes to the outcome that a test may set."""
     changed: dict[str, Any] = {}
 
     def play(_bench: object, scenario: Scenario, version: str, logged: bool = False) -> Played:
         run = Run.of(recordings.at_version(scenario, version))
-        told = outcome(run) | {"broker": {"rabbitmq": "3.10.8", "erlang": "25.2.3"}}
+        result = outcome(run) | {"broker": {"rabbitmq": "3.10.8", "erlang": "25.2.3"}}
         glances = {2: outcome(run, run.moment_of(2)) | {"nodes": {}}}
-        return Played(run.scenario, told | changed, glances, [LogLine(0, "a", "node b up")] if logged else [])
+        return Played(run.scenario, result | changed, glances, [LogLine(0, "a", "node b up")] if logged else [])
 
     monkeypatch.setattr(real, "bench", contextlib.nullcontext)
     monkeypatch.setattr(real, "play", play)
     return changed
 
 
-def test_record_stores_the_brokers_outcome(told: dict[str, Any], tmp_path: Path):
+def test_record_stores_the_brokers_outcome(found: dict[str, Any], tmp_path: Path):
     file = tmp_path / "story.yaml"
     file.write_text(STORY)
     result = CliRunner().invoke(main, ["record", str(file), "--to", str(tmp_path / "kept")])
@@ -169,7 +169,7 @@ def test_record_stores_the_brokers_outcome(told: dict[str, Any], tmp_path: Path)
     assert compare(recording.as_played(load(file))) == []
 
 
-def test_racy_scenario_is_recorded_several_times(told: dict[str, Any], tmp_path: Path):
+def test_racy_scenario_is_recorded_several_times(result: dict[str, Any], tmp_path: Path):
     file, kept = tmp_path / "story.yaml", tmp_path / "3.10" / "story.json"
     file.write_text(STORY)
     assert CliRunner().invoke(main, ["record", str(file), "--to", str(tmp_path), "--takes", "3"]).exit_code == 0
@@ -178,7 +178,7 @@ def test_racy_scenario_is_recorded_several_times(told: dict[str, Any], tmp_path:
     assert [compare(take) for take in recording.takes(load(file))] == [[], [], []]
 
 
-def test_logs_are_stored_on_request_and_from_then_on(told: dict[str, Any], tmp_path: Path):
+def test_logs_are_stored_on_request_and_from_then_on(result: dict[str, Any], tmp_path: Path):
     file, log = tmp_path / "story.yaml", tmp_path / "3.10" / "story.log"
     file.write_text(STORY)
     record = ["record", str(file), "--to", str(tmp_path)]
@@ -189,8 +189,8 @@ def test_logs_are_stored_on_request_and_from_then_on(told: dict[str, Any], tmp_p
     assert node_logs.read(log) == (recordings.digest(load(file)), [LogLine(0, "a", "node b up")])
 
 
-def test_compare_lists_what_it_leaves_out(told: dict[str, Any], tmp_path: Path):
-    told["nodes"] = {"a": "down", "b": "running"}
+def test_compare_lists_what_it_leaves_out(result: dict[str, Any], tmp_path: Path):
+    result["nodes"] = {"a": "down", "b": "running"}
     file, known = tmp_path / "story.yaml", tmp_path / "known.yaml"
     file.write_text(STORY)
     known.write_text("story: {fields: [nodes.a], reason: asleep}\n")
@@ -202,7 +202,7 @@ def test_compare_lists_what_it_leaves_out(told: dict[str, Any], tmp_path: Path):
     assert "not compared, known to differ: nodes.a (asleep)" in agrees.output
 
 
-def test_unreadable_and_unwritable_files_are_refused(told: dict[str, Any], tmp_path: Path):
+def test_unreadable_and_unwritable_files_are_refused(result: dict[str, Any], tmp_path: Path):
     file, known = tmp_path / "story.yaml", tmp_path / "known.yaml"
     file.write_text(STORY)
     known.write_text("story: x\n")

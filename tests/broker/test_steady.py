@@ -105,8 +105,8 @@ def test_published_count_of_a_blocked_publisher_is_not_reported() -> None:
     cluster = SimpleNamespace(
         running=lambda: [SimpleNamespace(erlang="n1@x")], control=SimpleNamespace(evaluate=lambda _: ["publisher held"])
     )
-    told = publishers_of(SimpleNamespace(clients=SimpleNamespace(publishers=publishers), cluster=cluster))
-    assert told == {
+    result = publishers_of(SimpleNamespace(clients=SimpleNamespace(publishers=publishers), cluster=cluster))
+    assert result == {
         "held": {"state": "blocked", "confirmed": 0},
         "shop": {"state": "running", "published": 0, "confirmed": 0},
     }

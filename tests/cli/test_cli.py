@@ -231,11 +231,11 @@ def test_run_imports_no_heavy_package(story: Path):
 
 def test_run_answers_in_the_requested_language_and_json_is_the_same(story: Path, tmp_path: Path):
     page = tmp_path / "page.html"
-    told = hawb("run", story, "--language", "zh", "-o", page).stdout
-    assert "该做什么" in told
+    output = hawb("run", story, "--language", "zh", "-o", page).stdout
+    assert "该做什么" in output
     assert '<html lang="zh-Hans">' in page.read_text("utf-8")
-    told = hawb("run", story, env={"HAWB_LANGUAGE": "pt_BR.UTF-8"}).stdout
-    assert "O que se perdeu, e por quê" in told
+    output = hawb("run", story, env={"HAWB_LANGUAGE": "pt_BR.UTF-8"}).stdout
+    assert "O que se perdeu, e por quê" in output
     plain = hawb("run", story, "--json").stdout
     assert hawb("run", story, "--json", "--language", "pt").stdout == plain
     refused = hawb("run", story, "--language", "fr")

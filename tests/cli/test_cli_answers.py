@@ -96,21 +96,21 @@ def first_line(page: Path) -> str:
     text = page.read_text(encoding="utf-8")
     [question] = re.findall(r"<h1>(.*?)</h1>", text)
     [(glyph, sentence)] = re.findall(r'<p class="verdict \w+"><span[^>]*>(.)</span><span>(.*?)</span></p>', text)
-    told = unescape(re.sub(r"<[^>]*>|[\u2066-\u2069]", "", f"{question} {glyph} {sentence}"))
-    return " ".join(told.split())
+    result = unescape(re.sub(r"<[^>]*>|[\u2066-\u2069]", "", f"{question} {glyph} {sentence}"))
+    return " ".join(result.split())
 
 
-def what_to_do(told: str, answer: str) -> list[str]:
+def what_to_do(result: str, answer: str) -> list[str]:
     """Check the advice of a report, and return its commands."""
-    todo = re.search(r"\nWhat to do\n(.*?)(\n\n|\Z)", told, re.DOTALL)
-    assert todo is not None or answer == "yes", told
+    todo = re.search(r"\nWhat to do\n(.*?)(\n\n|\Z)", result, re.DOTALL)
+    assert todo is not None or answer == "yes", result
     if todo is not None:
         assert 1 <= len(re.findall(r"^  \d\. ", todo[1], re.MULTILINE)) <= 3
-        assert told.index("\nWhat to do\n") == told.index("\n\n") + 1, told  # nothing but the answer comes before
+        assert result.index("\nWhat to do\n") == result.index("\n\n") + 1, result  # nothing but the answer comes before
     for last in ("\nWhat is assumed\n", "\nWhat the files do not say\n"):
-        after = told.partition(last)[2].partition("\n\n")[2]
-        assert last not in told or not after.strip() or after.startswith("What "), told
-    commands = re.findall(r"^[# ]*\$ (.*)$", told, re.MULTILINE)
+        after = result.partition(last)[2].partition("\n\n")[2]
+        assert last not in result or not after.strip() or after.startswith("What "), result
+    commands = re.findall(r"^[# ]*\$ (.*)$", result, re.MULTILINE)
     assert PLACEHOLDER.search("\n".join([todo[1] if todo else "", *commands])) is None
     return commands
 
@@ -173,11 +173,11 @@ def test_help_lists_the_exit_statuses(command):
 
 
 def test_command_list_has_each_command_once_with_a_sentence():
-    told = CliRunner().invoke(main, ["--help"]).stdout
+    output = CliRunner().invoke(main, ["--help"]).stdout
     assert sorted(name for names in SECTIONS.values() for name in names) == [*every_command()]
     for heading in SECTIONS:
-        assert f"\n{heading}:\n" in told
-    assert "..." not in told.partition("\n")[2]
+        assert f"\n{heading}:\n" in output
+    assert "..." not in output.partition("\n")[2]
 
 
 def declared(kind: str, queues: int) -> list[dict]:

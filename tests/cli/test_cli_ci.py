@@ -82,8 +82,8 @@ def test_lint_has_a_case_for_each_kind_of_finding():
     cases = cases_of(result.stdout)
     [failed] = cases["mirroring-silenced"]
     assert failed.tag == "failure" and "orders.tmp.carts" in failed.attrib["message"]
-    [told] = cases["no-policy"]
-    assert told.tag == "system-out" and told.text.startswith("warning: ")
+    [case] = cases["no-policy"]
+    assert case.tag == "system-out" and case.text.startswith("warning: ")
     assert cases["policy-refused"] == []
 
 
@@ -115,8 +115,8 @@ def test_check_reports_failed_refused_and_passed_cases(tmp_path: Path):
     files = (story(tmp_path), refused, passed)
     result = hawb("check", "--format", "junit", *files)
     assert result.exit_code == 2
-    told = {name.rpartition("/")[2]: [one.tag for one in inside] for name, inside in cases_of(result.stdout).items()}
-    assert told == {
+    found = {name.rpartition("/")[2]: [one.tag for one in inside] for name, inside in cases_of(result.stdout).items()}
+    assert found == {
         "a story.yaml: A policy of nothing": ["failure"],
         "refused.yaml": ["error"],
         "passed.yaml: Nothing happens": [],

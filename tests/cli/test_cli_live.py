@@ -57,9 +57,9 @@ def test_each_node_has_a_line_without_node_option(api: Server):
 def test_answer_agrees_with_that_for_the_export(api: Server):
     """The server answers with the listings of the export."""
     files = (REAL / f"{name}.json" for name in ("definitions", "api-queues", "api-nodes", "api-overview"))
-    told, exported = safe("--live", api.url, "--json"), safe(*files, "--json")
-    assert told.exit_code == exported.exit_code == 1
-    assert json.loads(told.stdout) == json.loads(exported.stdout)
+    answer, exported = safe("--live", api.url, "--json"), safe(*files, "--json")
+    assert answer.exit_code == exported.exit_code == 1
+    assert json.loads(answer.stdout) == json.loads(exported.stdout)
 
 
 def test_full_report_states_what_the_api_does_not_provide(api: Server):

@@ -126,9 +126,9 @@ def test_systemd_accepts_the_unit(machine: Machine, api: Server, tmp_path: Path,
 def test_pod_hook_waits_until_its_node_is_safe_to_stop(machine: Machine, api: Server):
     """A third node comes back while the hook waits."""
     api.answers["/api/queues"] = listing(quorum_queue(A, B, C))
-    everybody = json.loads((REAL / "api-nodes.json").read_bytes())
-    without_c = [node | {"running": node["name"] != C} for node in everybody]
-    api.answers["/api/nodes"] = [(200, json.dumps(nodes).encode()) for nodes in (without_c, everybody)]
+    running = json.loads((REAL / "api-nodes.json").read_bytes())
+    without_c = [node | {"running": node["name"] != C} for node in running]
+    api.answers["/api/nodes"] = [(200, json.dumps(nodes).encode()) for nodes in (without_c, running)]
     pod = yaml.safe_load((RECIPES / "kubernetes-prestop.yaml").read_text())["spec"]["template"]["spec"]
     [container] = pod["containers"]
     words = container["lifecycle"]["preStop"]["exec"]["command"]
@@ -159,5 +159,5 @@ def test_pull_request_is_linted(machine: Machine, tmp_path: Path):
 
 
 def test_each_recipe_is_documented():
-    told = (RECIPES / "README.md").read_text()
-    assert {f"]({file.name})" in told for file in RECIPES.iterdir() if file.name != "README.md"} == {True}
+    text = (RECIPES / "README.md").read_text()
+    assert {f"]({file.name})" in text for file in RECIPES.iterdir() if file.name != "README.md"} == {True}

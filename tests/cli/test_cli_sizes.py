@@ -61,8 +61,8 @@ def test_number_of_events_is_limited(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     ]  # fmt: skip
     (tmp_path / "story.json").write_text(content)
     assert len(Cluster.load(tmp_path / "story.json").queues) == 10
-    told = CliRunner().invoke(main, ["run", "-", "--json"], input=content, env={"HAWB_LARGE": "1"})
-    assert (told.exit_code, len(json.loads(told.stdout)["queues"])) == (0, 10)
+    result = CliRunner().invoke(main, ["run", "-", "--json"], input=content, env={"HAWB_LARGE": "1"})
+    assert (result.exit_code, len(json.loads(result.stdout)["queues"])) == (0, 10)
     standing = [{"queue": f"q{number}", "type": "quorum"} for number in range(9)]
     assert refused(story(queues=standing))[0] == "-: too many events are scheduled for a command"
 

@@ -55,9 +55,9 @@ def piped(folder: Path, words: str, *more: str) -> tuple[Result, Result]:
     return found[0], found[1]
 
 
-def alike(told: str) -> str:
+def alike(text: str) -> str:
     """Return an answer without file names and their digests."""
-    return FINGERPRINT.sub("", told.replace("/fifo/", "/file/"))
+    return FINGERPRINT.sub("", text.replace("/fifo/", "/file/"))
 
 
 @pytest.mark.parametrize("words", each_third([

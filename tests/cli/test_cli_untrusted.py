@@ -107,8 +107,8 @@ def test_unprintable_characters_are_escaped(tmp_path: Path, words: str):
     result = CliRunner().invoke(main, typed)
     assert result.exit_code in (0, 1, 2, 3), result.stderr
     written = [file.read_text(encoding="utf-8") for file in (tmp_path / "to").rglob("*") if file.is_file()]
-    for told in (result.stdout, result.stderr, *written):
-        assert {c for c in told if not c.isprintable()} <= {"\n", *ISOLATES}
+    for item in (result.stdout, result.stderr, *written):
+        assert {c for c in item if not c.isprintable()} <= {"\n", *ISOLATES}
 
 
 def import_of(tmp_path: Path) -> Result:

@@ -71,7 +71,7 @@ def test_every_symbol_has_an_ascii_form():
     signs = {look.glyph for look in (*style.LOOKS.values(), *style.ANSWERS.values())}
     signs |= {ring for _, ring in style.SHARES}
     assert {sign for sign in signs if not sign.isascii()} <= PLAIN.keys()
-    assert all(told.isascii() for told in PLAIN.values())
+    assert all(item.isascii() for item in PLAIN.values())
 
 
 def test_undecodable_input_is_refused():

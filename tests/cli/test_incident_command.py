@@ -20,11 +20,11 @@ def hawb(*arguments: object):
 def test_answer_comes_first_then_events_and_prevention():
     result = hawb(DATA / "logs" / "3.10" / "wide-partition-pause-if-all-down")
     assert result.exit_code == 3
-    told = [result.stdout.index(one) for one in (
+    found = [result.stdout.index(one) for one in (
         "? Cannot tell: messages of all.0", "What to do", "What happened", "What happened to messages",
         "What would have kept the messages of all.00", "Where the logs differ from RabbitMQ's rules", "What is assumed",
     )]  # fmt: skip
-    assert told == sorted(told)
+    assert found == sorted(found)
     assert "guest" not in result.stdout
 
 
@@ -83,16 +83,16 @@ def test_story_without_events_is_no_scenario(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [(["none.log"], "none.log"), (["."], "no log"), ([".", "--zone", "Nowhere/No"], "not a time zone"), ([], "Missing"),
      ([".", "--clients"], "--events"), (["export.json"], "no log")],
 )
-def test_unreadable_input_is_refused(tmp_path, monkeypatch, given, told):
+def test_unreadable_input_is_refused(tmp_path, monkeypatch, given, expected):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "export.json").write_text('{"queues": []}')
     result = hawb(*given)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert expected in result.stderr
 
 
 def test_times_without_a_zone_use_the_given_zone(tmp_path):
@@ -107,11 +107,12 @@ LATER = ("--since", "2026-11-27T13:05:00+01:00", "--until", "12:05:03")
 
 
 def test_span_of_the_logs_can_be_requested(tmp_path):
-    told = json.loads(hawb(CRASHED, *LATER, "--json", "-o", tmp_path / "told.html").stdout)
-    assert [sentence["text"] for sentence in told["story"]] == ["n3 was asked to stop."]
-    assert told["span"]["until_us"] - told["span"]["since_us"] == 3_000_000
-    assert told["span"]["since_us"] <= told["span"]["begins_us"] <= told["span"]["ends_us"] <= told["span"]["until_us"]
-    assert all(life["until_us"] is None or life["until_us"] >= told["span"]["since_us"] for life in told["lives"])
+    answer = json.loads(hawb(CRASHED, *LATER, "--json", "-o", tmp_path / "told.html").stdout)
+    assert [sentence["text"] for sentence in answer["story"]] == ["n3 was asked to stop."]
+    assert answer["span"]["until_us"] - answer["span"]["since_us"] == 3_000_000
+    span = answer["span"]
+    assert span["since_us"] <= span["begins_us"] <= span["ends_us"] <= span["until_us"]
+    assert all(life["until_us"] is None or life["until_us"] >= answer["span"]["since_us"] for life in answer["lives"])
     asked = "Asked for from 2026-11-27 12:05:00 to 2026-11-27 12:05:03; the logs go from 2026-11-27 12:04:14"
     assert asked in " ".join(hawb(CRASHED, *LATER).stdout.split())
     assert asked in (tmp_path / "told.html").read_text(encoding="utf-8")
@@ -124,9 +125,9 @@ def test_only_events_of_the_span_are_listed():
 
 
 def test_story_of_an_ongoing_partition_explains_its_earlier_start():
-    told = hawb(STORY, "--since", "08:55:25").stdout
+    output = hawb(STORY, "--since", "08:55:25").stdout
     said = "to the last line; the story begins at 2026-11-27 08:54:17, because an event that began then was not over"
-    assert said in " ".join(told.split())
+    assert said in " ".join(output.split())
 
 
 def test_span_without_a_fault_suggests_another():
@@ -135,16 +136,16 @@ def test_span_without_a_fault_suggests_another():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [(["--since", "noon"], "Invalid value for '--since': 'noon' is not a time; accepted: a day (2026-11-27)"),
      (["--since", "2027-01-01"], "--since: 2027-01-01 is after the end of all logs; accepted: up to 2026-11-27 12:05"),
      (["--until", "12:00", "--since", "12:05"], "--until: 12:00 is not later than --since; accepted:"),
      (["--events", "--until", "2026-01-01"], "--until: 2026-01-01 is before the start of all logs")],
 )  # fmt: skip
-def test_span_outside_the_logs_is_refused(given, told):
+def test_span_outside_the_logs_is_refused(given, expected):
     result = hawb(CRASHED, *given)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert told in " ".join(result.stderr.split())
+    assert expected in " ".join(result.stderr.split())
 
 
 HEAD = "2026-04-22 09:00:10.000000+00:00"

@@ -206,7 +206,7 @@ def test_unknown_release_gives_no_path(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         (["--from", "3.8", "--via", "none"], "3.8 -> 4.3: no upgrade leads there in one step, to 4.3 only from 4.2"),
         (["--from", "3.8", "--via", "none"], "the road: 3.8 -> 3.9 -> 3.10 -> 3.11 -> 3.12 -> 3.13 -> 4.2 -> 4.3"),
@@ -215,10 +215,10 @@ def test_unknown_release_gives_no_path(tmp_path: Path):
         (["--via", "4.0,x"], "--via: 'x': not a known release; accepted: releases of 3.8"),
     ],
 )
-def test_unsupported_path_is_refused(arguments: list[str], told: str):
+def test_unsupported_path_is_refused(arguments: list[str], text: str):
     result = run(*FILES, "--to", "4.3", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert told in result.stderr
+    assert text in result.stderr
 
 
 def test_scenario_gives_the_running_release(tmp_path: Path):

@@ -48,7 +48,7 @@ def test_unavailable_queue_is_the_answer(tmp_path: Path, command: str, options: 
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "text"),
     [
         (("partition: [[a], [b], [c]]", "wait: 100"), "q is already out of use (2 of 3 members out of reach)"),
         (("kill: c", "partition: [[a], [b]]", "wait: 100"),
@@ -57,11 +57,11 @@ def test_unavailable_queue_is_the_answer(tmp_path: Path, command: str, options: 
          "p is already out of use (node a is paused)"),
     ],
 )  # fmt: skip
-def test_running_node_is_not_called_down(tmp_path: Path, steps: tuple[str, ...], told: str):
+def test_running_node_is_not_called_down(tmp_path: Path, steps: tuple[str, ...], text: str):
     cluster, declared, _ = DOWN
-    if "paused" in told:
+    if "paused" in text:
         cluster = cluster.replace("}", ", cluster_partition_handling: pause_minority}")
-    assert f"No: {told}" in answer(asked("safe", story(tmp_path, cluster, declared, *steps)))
+    assert f"No: {text}" in answer(asked("safe", story(tmp_path, cluster, declared, *steps)))
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_line_of_each_node_states_the_unavailable_queue(tmp_path: Path):
     )  # fmt: skip
     gauges = asked("safe", "--format", "prometheus", story(tmp_path, *DOWN)).stdout
     assert 'hawb_node_safe_to_stop{node="a"} 0' in gauges
-    [told] = json.loads(asked("safe", "--json", story(tmp_path, *DOWN)).stdout)
-    assert told["out_of_use"] == [
+    [found] = json.loads(asked("safe", "--json", story(tmp_path, *DOWN)).stdout)
+    assert found["out_of_use"] == [
         {"queue": "q", "reason": "no_majority", "replicas": 3, "down": ["b", "c"], "state": ""}
     ]
 
@@ -145,7 +145,7 @@ def files(folder: Path, queues: list[dict], listing: list | dict | None, nodes: 
 
 
 @pytest.mark.parametrize(
-    ("listed", "told"),
+    ("listed", "text"),
     [
         (row("q", node=N2, state="down"), "q is already out of use (down in a listing)."),
         (row("q", node=N2, state="crashed"), "q is already out of use (crashed in a listing)."),
@@ -155,10 +155,10 @@ def files(folder: Path, queues: list[dict], listing: list | dict | None, nodes: 
 )
 @pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
 def test_queue_listed_as_unavailable_is_the_answer(
-    tmp_path: Path, command: str, listed: dict, told: str
+    tmp_path: Path, command: str, listed: dict, text: str
 ):  # fmt: skip
     done = asked(command, *files(tmp_path, [queue("q", listed["type"])], [listed]))
-    assert done.exit_code == 1 and f"✕ No: {told}" in answer(done)
+    assert done.exit_code == 1 and f"✕ No: {text}" in answer(done)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_definitions_alone_give_no_answer(tmp_path: Path, command: str):
 
 
 @pytest.mark.parametrize(
-    ("queues", "listing", "nodes", "told"),
+    ("queues", "listing", "nodes", "text"),
     [
         ([queue("q")], [row("q", node=N2)], None, "which nodes there are and which of them run"),
         ([queue("q")], None, RUNNING, "on which nodes queues are and what they hold"),
@@ -211,11 +211,11 @@ def test_definitions_alone_give_no_answer(tmp_path: Path, command: str):
     ],
 )  # fmt: skip
 def test_missing_fact_is_named(
-    tmp_path: Path, queues: list[dict], listing: list | dict | None, nodes: list | None, told: str
+    tmp_path: Path, queues: list[dict], listing: list | dict | None, nodes: list | None, text: str
 ):
     given = files(tmp_path, queues, listing, nodes)
     done = asked("safe", "--format", "line", "--node", N1, *given)
-    assert done.exit_code == 3 and f"Cannot tell: no file says {told}." in done.stdout
+    assert done.exit_code == 3 and f"Cannot tell: no file says {text}." in done.stdout
     assert asked("safe", *given).exit_code in (1, 3)  # what is known of other queues may hurt
 
 
@@ -290,7 +290,7 @@ GHOSTS: dict[str, tuple[dict[str, str], dict[str, bool], str]] = {
 def test_commands_agree_on_members_of_former_nodes(
     tmp_path: Path, case: str, command: str
 ):
-    held, running, told = GHOSTS[case]
+    held, running, part = GHOSTS[case]
     nodes = [{"name": f"rabbit@n{node}", "running": runs} for node, runs in running.items()]
     listing = [
         group(name, members=[f"rabbit@n{node}" for node in members],
@@ -300,7 +300,7 @@ def test_commands_agree_on_members_of_former_nodes(
     done = asked(command, *files(tmp_path, [queue(name, "quorum") for name in held], listing, nodes))
     todo = done.stdout.partition("What to do\n")[2].partition("\n\n")[0]
     commands = [line.strip().removeprefix("$ ") for line in todo.splitlines() if line.startswith("     $ ")]
-    wanted = [line.strip() for line in told.strip().splitlines()]
+    wanted = [line.strip() for line in part.strip().splitlines()]
     assert commands[: len(wanted)] == wanted, done.stdout
 
 

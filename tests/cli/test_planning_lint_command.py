@@ -30,9 +30,9 @@ def test_command_prints_effective_policies_findings_and_advice():
 
 def test_json_contains_no_passwords():
     result = hawb("--json", *FILES)
-    [told] = json.loads(result.stdout)
-    assert told["queues"][0].keys() >= {"queue", "policy", "silenced"}
-    assert told["findings"][0]["code"] == "mirroring-silenced"
+    [answer] = json.loads(result.stdout)
+    assert answer["queues"][0].keys() >= {"queue", "policy", "silenced"}
+    assert answer["findings"][0]["code"] == "mirroring-silenced"
     for user in json.loads(FILES[0].read_text())["users"]:
         assert user["password_hash"] not in result.output
 
@@ -123,8 +123,9 @@ def test_mirrors_are_synchronised_after_the_masters_node_starts(tmp_path: Path):
     nodes = [{"name": "rabbit@a", "running": False}, {"name": "rabbit@b", "running": True}]
     for name, content in (("queues", [queue]), ("nodes", nodes)):
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    told = hawb(tmp_path / "queues.json", tmp_path / "nodes.json").stdout
-    assert 0 < told.index("$ systemctl start rabbitmq-server   # on rabbit@a") < told.index("$ rabbitmqctl sync_queue")
+    output = hawb(tmp_path / "queues.json", tmp_path / "nodes.json").stdout
+    started = output.index("$ systemctl start rabbitmq-server   # on rabbit@a")
+    assert 0 < started < output.index("$ rabbitmqctl sync_queue")
 
 
 def test_nodes_to_start_and_offline_members_are_named(tmp_path: Path):
@@ -134,8 +135,8 @@ def test_nodes_to_start_and_offline_members_are_named(tmp_path: Path):
     nodes = [{"name": name, "running": name != "rabbit@d"} for name in names]
     for name, content in (("queues", [queue]), ("nodes", nodes)):
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    told = hawb(tmp_path / "queues.json", tmp_path / "nodes.json").stdout
-    assert [line.strip() for line in told.splitlines() if line.startswith("     $ ")] == [
+    output = hawb(tmp_path / "queues.json", tmp_path / "nodes.json").stdout
+    assert [line.strip() for line in output.splitlines() if line.startswith("     $ ")] == [
         "$ systemctl start rabbitmq-server   # on rabbit@d",
         "$ rabbitmq-queues delete_member -p / q rabbit@e",
         "$ rabbitmq-queues add_member -p / q rabbit@e",

@@ -63,12 +63,12 @@ def test_logs_without_a_failure_give_no_rate(tmp_path):
 def test_page_states_that_files_without_logs_give_no_rate(tmp_path):
     listing, page = tmp_path / "rates-1.log", tmp_path / "page.html"
     listing.write_text('[\n{"name": "m2", "node": "n3@10.77.0.3", "state": "running"},\n')
-    result, told = rated(listing, "-o", page), json.loads(rated(listing, "--json").stdout)
+    result, answer = rated(listing, "-o", page), json.loads(rated(listing, "--json").stdout)
     said = " ".join(result.stdout.split())
     assert result.exit_code == 0
     for part in ("no log shows when a node started or stopped", " is not a RabbitMQ log: none of its 2 lines"):
         assert part in said and part in page.read_text(encoding="utf-8")
-    assert (told["clusters"], told["rates"], told["numbers"]["draws"]) == (0, [], [])
+    assert (answer["clusters"], answer["rates"], answer["numbers"]["draws"]) == (0, [], [])
     assert "hawb replicas" not in said and "No figure" in page.read_text(encoding="utf-8")
 
 
@@ -79,8 +79,8 @@ def test_file_that_is_not_a_log_is_refused(tmp_path, given, said):
 
 
 def test_span_is_given_by_its_ends(fleet):
-    told = rated(fleet / "cluster-0000", "--since", "2025-02-01", "--until", "2025-03-31").stdout
-    assert "from 2025-02-01 00:00:00 until 2025-03-31 23:59:59: 1 cluster" in " ".join(told.split())
+    output = rated(fleet / "cluster-0000", "--since", "2025-02-01", "--until", "2025-03-31").stdout
+    assert "from 2025-02-01 00:00:00 until 2025-03-31 23:59:59: 1 cluster" in " ".join(output.split())
 
 
 def test_time_of_day_is_ambiguous_over_months(fleet):

@@ -119,7 +119,7 @@ def test_command_refuses_unusable_numbers(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         (["--objective", "lost,luck"], "--objective: 'lost,luck': 'luck' is not accepted; accepted: lost_confirmed"),
         (["--order", "a,b"], "--order: 'a,b': name each one exactly once; accepted: a, b, c"),
@@ -128,10 +128,10 @@ def test_command_refuses_unusable_numbers(tmp_path: Path):
         (["more.json"], "more.json: give one scenario, or one export with its listings"),
     ],
 )
-def test_refusal_lists_accepted_values(tmp_path: Path, arguments: list[str], told: str):
+def test_refusal_lists_accepted_values(tmp_path: Path, arguments: list[str], text: str):
     done = command(file_of(tmp_path, cluster(mirrored("ha"), ha=ALL)), *arguments)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert text in done.stderr
 
 
 def test_command_names_nodes_that_are_not_in_the_plan(tmp_path: Path):
@@ -167,7 +167,7 @@ def test_release_comes_from_the_files_or_an_option():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         (["--to", "4.3", "--via", "none"], "3.10 -> 4.3: no upgrade leads there in one step, to 4.3 only from 4.2"),
         (["--to", "4.3", "--via", "none"], "the road: 3.10 -> 3.11 -> 3.12 -> 3.13 -> 4.2 -> 4.3"),
@@ -180,10 +180,10 @@ def test_release_comes_from_the_files_or_an_option():
         (["--to", "3.11", "--gantt", "x.svg"], "--gantt: cannot be used with --to"),
     ],
 )
-def test_command_refuses_an_unsupported_path(tmp_path: Path, arguments: list[str], told: str):
+def test_command_refuses_an_unsupported_path(tmp_path: Path, arguments: list[str], text: str):
     done = command(file_of(tmp_path, cluster(quorum("qq"))), *arguments)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert text in done.stderr
 
 
 def test_scenario_gives_the_running_release_and_an_export_may_not(tmp_path: Path):

@@ -98,11 +98,11 @@ def test_outcome_does_not_depend_on_random_draws(scenarios: list[Scenario]) -> N
 
 def test_mirrors_are_added_together_only_by_ha_mode_nodes(scenarios: list[Scenario], outcomes: list[dict]) -> None:
     """The order in which a broker adds mirrors for `all` and `exactly` is random."""
-    for scenario, told in zip(scenarios, outcomes, strict=True):
-        crashed = {(event["queue"], event["node"]) for event in told["events"] if event["event"] == "process_crashed"}
+    for scenario, end in zip(scenarios, outcomes, strict=True):
+        crashed = {(event["queue"], event["node"]) for event in end["events"] if event["event"] == "process_crashed"}
         added = Counter(
             (event["step"], event["queue"])
-            for event in told["events"]
+            for event in end["events"]
             if event["event"] == "mirror_added" and (event["queue"], event["node"]) not in crashed
         )  # those take their own places again, at one moment (`races.mirrors_in_order`)
         for (step, queue), count in added.items():
@@ -115,11 +115,11 @@ def test_mirrors_are_added_together_only_by_ha_mode_nodes(scenarios: list[Scenar
 
 
 def test_all_nodes_run_at_the_end_without_boot_timeouts(scenarios: list[Scenario], outcomes: list[dict]) -> None:
-    for scenario, told in zip(scenarios, outcomes, strict=True):
+    for scenario, end in zip(scenarios, outcomes, strict=True):
         waits_s = sum(step.verb.seconds for step in scenario.steps if step.name == "wait")
         boots = sum(step.name in ("start", "join", "force_boot") for step in scenario.steps)
-        assert set(told["nodes"].values()) == {"running"}, scenario.scenario
-        assert told["time_s"] - waits_s < 10 * boots + 10, scenario.scenario
+        assert set(end["nodes"].values()) == {"running"}, scenario.scenario
+        assert end["time_s"] - waits_s < 10 * boots + 10, scenario.scenario
 
 
 # --- what is compared of quorum queues ---

@@ -124,8 +124,8 @@ def test_verbs_are_counted_by_release():
 
 def test_command_stores_counts(tmp_path: Path):
     options = ["fuzz", "--wide", "--on", "model", "--count", "1", "--out", str(tmp_path / "out")]
-    told = CliRunner().invoke(main, [*options, "--keep", str(tmp_path / "kept")])
-    assert told.exit_code == 0
+    result = CliRunner().invoke(main, [*options, "--keep", str(tmp_path / "kept")])
+    assert result.exit_code == 0
     (file,) = (tmp_path / "kept").iterdir()
     assert (file.name, kept_campaigns.read(file)[0].stories) == ("3.10.8-0.jsonl", 1)
     (tmp_path / "file").touch()

@@ -140,10 +140,10 @@ def test_booted_node_is_asked_again(
     monkeypatch.setattr(BrokerNode, "alive", True)
     monkeypatch.setattr(BrokerNode, "log_since_boot", lambda _: log)
     monkeypatch.setattr(cluster, "POLL_S", 0)
-    told = iter(answers)
-    monkeypatch.setattr(cluster.BrokerCluster, "state", lambda *_: next(told))
+    result = iter(answers)
+    monkeypatch.setattr(cluster.BrokerCluster, "state", lambda *_: next(result))
     assert object.__new__(cluster.BrokerCluster).is_running(node) is runs
-    assert list(told) == []
+    assert list(result) == []
 
 
 @pytest.mark.parametrize(("kind", "step", "lost"), [("quorum", 5, {3, 4}), ("quorum", 6, set()), ("classic", 5, set())])

@@ -124,9 +124,9 @@ def test_difference_is_shrunk_to_its_queue(folder: Path) -> None:
     assert {step.name for step in load(file).steps} <= {"set_policy", "declare", "stop", "kill"}
     again = campaign(folder, 2)
     assert (again.results, again.unshrunk, again.left) == ({0: result}, [], [1])
-    told, count = report(again), len(wide_story(SEED, 0).settings)
-    assert "differs 0 q07: queues.q07.policy" in told
-    assert f"1 stories, {count} queue-stories: {count - 1} agree, 1 differ; 0 stories could not be played" in told
+    text, count = report(again), len(wide_story(SEED, 0).settings)
+    assert "differs 0 q07: queues.q07.policy" in text
+    assert f"1 stories, {count} queue-stories: {count - 1} agree, 1 differ; 0 stories could not be played" in text
 
 
 def test_difference_that_needs_other_queues_is_reported_so(tmp_path: Path) -> None:
@@ -143,12 +143,12 @@ def test_difference_that_needs_other_queues_is_reported_so(tmp_path: Path) -> No
 
 def test_settings_are_counted_alone_and_in_pairs(folder: Path) -> None:
     made = campaign(folder)
-    told, odd = list(queue_stories(made)), wide_story(SEED, 0).settings["q07"]
+    result, odd = list(queue_stories(made)), wide_story(SEED, 0).settings["q07"]
     for one in settings(made):
         assert one.asked - one.equal == (odd[one.factor] == one.value)
     assert Counter(one.factor for one in settings(made)).keys() == FACTORS.keys()
     found = pairs(made)
-    assert sum(pair.asked for pair in found) == len(told) * len(list(combinations(FACTORS, 2)))
+    assert sum(pair.asked for pair in found) == len(result) * len(list(combinations(FACTORS, 2)))
     assert sum(pair.asked - pair.equal for pair in found) == len(list(combinations(FACTORS, 2)))
     assert all(pair.factor < pair.other_factor for pair in found)
 

@@ -76,14 +76,14 @@ def test_wide_story_is_the_same_in_any_process() -> None:
 def test_wide_stories_can_be_driven_without_boot_timeouts(
     stories: list[WideStory], outcomes: list[dict[str, Any]]
 ) -> None:
-    for story, told in zip(stories, outcomes, strict=True):
+    for story, end in zip(stories, outcomes, strict=True):
         title = story.scenario.scenario
         boots = sum(step.name in ("start", "force_boot") for step in story.scenario.steps)
         assert undriven(story.scenario) == []
-        assert set(told["nodes"].values()) == {"running"}, title
+        assert set(end["nodes"].values()) == {"running"}, title
         waits_s = sum(step.verb.seconds for step in story.scenario.steps if step.name == "wait")
-        assert told["time_s"] < 10 * boots + waits_s + 10, title
-        assert told["errors"] == [], title
+        assert end["time_s"] < 10 * boots + waits_s + 10, title
+        assert end["errors"] == [], title
 
 
 def test_stories_without_mirroring_have_no_policy_that_mirrors() -> None:
@@ -109,22 +109,22 @@ def test_outcome_of_queues_does_not_depend_on_random_draws(stories: list[WideSto
 
 def test_other_seeds_are_tried_only_for_differing_queues(stories: list[WideStory], monkeypatch) -> None:
     story = stories[0].scenario
-    played, told = by_another_seed(story), []
+    played, result = by_another_seed(story), []
     played.outcome["queues"]["q03"]["policy"] = "odd"
-    monkeypatch.setattr(compare, "outcomes_by_seed", lambda scenario, *given: told.append((scenario, *given[1:])) or
+    monkeypatch.setattr(compare, "outcomes_by_seed", lambda scenario, *given: result.append((scenario, *given[1:])) or
                         outcomes_by_seed(scenario, *given))  # fmt: skip
     found = compare_parts(played, cut_of(story), seeds=20, narrowed=narrowed)
     assert {part: [difference.field for difference in these] for part, these in found.items()} == {
         "q03": ["queues.q03.policy"]
     }
-    assert told == [(story, 0), (narrowed(story, "q03"), 20)]
-    assert len(told[1][0].steps) == len(story.steps)
-    assert {queue_of(step.verb) for step in told[1][0].steps if step.name == "publish"} == {"q03"}
+    assert result == [(story, 0), (narrowed(story, "q03"), 20)]
+    assert len(result[1][0].steps) == len(story.steps)
+    assert {queue_of(step.verb) for step in result[1][0].steps if step.name == "publish"} == {"q03"}
 
 
 def test_queue_behaves_as_in_a_story_of_its_own(stories: list[WideStory], outcomes: list[dict[str, Any]]) -> None:
     """And what must be so in every state is so then: whole stories would be too many states of too many queues."""
-    for story, told in zip(stories, outcomes, strict=True):
+    for story, end in zip(stories, outcomes, strict=True):
         if "forced" in story.scenario.scenario:
             # There a policy that others have set after the first node went is unknown until any policy is set.
             continue
@@ -134,7 +134,7 @@ def test_queue_behaves_as_in_a_story_of_its_own(stories: list[WideStory], outcom
             check_trace(run.moment_of(len(run.scenario.steps) - 1))
             mine = outcome(run)
             for section in ("queues", "ledger", "consumers"):
-                seen = told[section].get(queue)
+                seen = end[section].get(queue)
                 assert shown(mine[section].get(queue)) == shown(seen), (story.scenario.scenario, queue, section)
 
 

@@ -37,8 +37,8 @@ def test_link_leads_to_the_page_of_a_file_or_to_the_file(checkout: Path, link: s
 def test_included_section_has_adjusted_links(checkout: Path) -> None:
     (checkout / "README.md").write_text(TEXT)
     origin, page = checkout / "hawb" / "page.md", checkout / "site" / "page.md"
-    told = with_sections("x\n```{include} ../README.md\n:section: Two\n```\ny\n", origin, page, {})
-    assert told == "x\n[a](../data/a.yaml)\n\n```\n## no heading\n```\ny\n"
+    result = with_sections("x\n```{include} ../README.md\n:section: Two\n```\ny\n", origin, page, {})
+    assert result == "x\n[a](../data/a.yaml)\n\n```\n## no heading\n```\ny\n"
 
 
 def test_missing_section_is_refused() -> None:

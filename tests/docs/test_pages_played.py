@@ -22,15 +22,15 @@ SHOWN_AS_THEY_ARE = sorted(file for file in INCLUDED.values() if blocks((CHECKOU
 @pytest.mark.parametrize("page", [page for page in WRITTEN if blocks((PAGES / page).read_text("utf-8"))])
 def test_page_shows_the_output_of_its_code(page: str, tmp_path: Path) -> None:
     for shown in play((PAGES / page).read_text("utf-8"), tmp_path):
-        assert shown.holds, f"{page}: {shown.what}\n--- the page\n{shown.told}\n--- what came\n{shown.came}"
+        assert shown.holds, f"{page}: {shown.what}\n--- the page\n{shown.expected}\n--- what came\n{shown.came}"
 
 
-@pytest.mark.parametrize("page, commands, statuses, told", [
+@pytest.mark.parametrize("page, commands, statuses, text", [
     ("data/recipes/README.md", 1, ["1"], "hawb_node_safe_to_stop{"),
     ("data/operator/README.md", 2, ["1", "0"], "mirroring-silenced"),
 ])  # fmt: skip
 def test_commands_of_included_pages_run(
-    page: str, commands: int, statuses: list[str], told: str, tmp_path: Path
+    page: str, commands: int, statuses: list[str], text: str, tmp_path: Path
 ) -> None:
     """Without the rest of a line of the shell: a file to write, a program of the checkout."""
     [block] = blocks((CHECKOUT / page).read_text("utf-8"))
@@ -39,7 +39,7 @@ def test_commands_of_included_pages_run(
     asked = "".join(f"{line}\n$ echo $?\n" for line in lines)
     shown = [*play(f"```console\n{asked}```\n", tmp_path)]
     assert [one.came.strip() for one in shown[1::2]] == statuses
-    assert told in shown[0].came
+    assert text in shown[0].came
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:
@@ -69,14 +69,14 @@ def test_blocks_of_included_pages_are_valid() -> None:
     assert [block.text.split()[:3] for block in page if block.language == "console"][1] == ["$", "hawb", "rates"]
 
 
-@pytest.mark.parametrize("told, came, holds", [
+@pytest.mark.parametrize("text, came, holds", [
     ("a\nb\n", "a\nb\n", True), ("a\n", "a\nb\n", False), ("a\n…\n", "a\nb\nc\n", True), ("…\nc\n", "a\nb\nc\n", True),
     ("a\n…\nc\n", "a\nb\nc\n", True), ("a\n…\nb\n…\nd\n", "a\nb\nc\nd\n", True),
     ("a\n…\nx\n…\nd\n", "a\nb\nc\nd\n", False),
     ("a\nb\n…\nb\nc\n", "a\nb\nc\n", False), ("  …\n", "a\n", True),
 ])  # fmt: skip
-def test_ellipsis_omits_lines(told: str, came: str, holds: bool) -> None:
-    assert matches(told, came) is holds
+def test_ellipsis_omits_lines(text: str, came: str, holds: bool) -> None:
+    assert matches(text, came) is holds
 
 
 def test_page_with_different_output_fails(tmp_path: Path) -> None:

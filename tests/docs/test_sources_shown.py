@@ -44,12 +44,12 @@ def test_format_page_lists_every_field_of_every_struct(pages: dict[str, str], pa
 
 def test_every_verb_is_listed_with_fields_and_an_example(pages: dict[str, str]) -> None:
     sections = pages["reference/verbs.md"].split("\n### ")[1:]
-    told = {section.split("`")[1]: section for section in sections}
-    assert list(told) == list(VERBS)
-    assert [name for name, text in told.items() if "```yaml" not in text] == []
-    assert "| `if_empty` | true or false | `false` |" in told["delete"]
-    assert "| field" not in told["kill"]
-    assert "Written as one node, or a list of nodes" in told["kill"]
+    found = {section.split("`")[1]: section for section in sections}
+    assert list(found) == list(VERBS)
+    assert [name for name, text in found.items() if "```yaml" not in text] == []
+    assert "| `if_empty` | true or false | `false` |" in found["delete"]
+    assert "| field" not in found["kill"]
+    assert "Written as one node, or a list of nodes" in found["kill"]
 
 
 def test_examples_are_steps_of_the_scenarios_that_they_name() -> None:
@@ -61,13 +61,13 @@ def test_examples_are_steps_of_the_scenarios_that_they_name() -> None:
 
 
 def test_every_command_is_listed_with_every_option(pages: dict[str, str]) -> None:
-    told = {section.split("`")[1]: section for section in pages["reference/command.md"].split("\n## ")[1:]}
-    assert set(told) == {f"hawb {name}" for name in every_command()}
+    found = {section.split("`")[1]: section for section in pages["reference/command.md"].split("\n## ")[1:]}
+    assert set(found) == {f"hawb {name}" for name in every_command()}
     for name, command in every_command().items():
         shown = [one for one in command.get_params(Context(command)) if not getattr(one, "hidden", False)]
         options = [option for one in shown for option in one.opts if option[:2] == "--"]
-        assert [option for option in options if option not in told[f"hawb {name}"]] == []
-    assert "needs the extra `broker`" in told["hawb compare"]
+        assert [option for option in options if option not in found[f"hawb {name}"]] == []
+    assert "needs the extra `broker`" in found["hawb compare"]
 
 
 def test_all_events_and_causes_are_listed(pages: dict[str, str]) -> None:
@@ -83,15 +83,15 @@ def test_all_public_names_are_described(pages: dict[str, str]) -> None:
     assert [part for part in described if not part.startswith("module") and not part.partition("\n\n")[2].strip()] == []
 
 
-@pytest.mark.parametrize("text, told", [
+@pytest.mark.parametrize("text, result", [
     ("One `a_b` of\n    two.", "One `a_b` of two."),
     ("A rate * 2, a_b.", "A rate \\* 2, a\\_b."),
     ("Two.\n\n* one\n  more\n* `two`", "Two.\n\n* one\n  more\n* `two`"),
     ("Code:\n\n    x = 1\n\nMore.", "Code:\n\n```python\nx = 1\n```\n\nMore."),
     ("A backtick ` alone.", "A backtick \\` alone."),
 ])  # fmt: skip
-def test_docstring_has_backticks_as_its_only_markup(text: str, told: str) -> None:
-    assert prose.paragraphs(text) == told
+def test_docstring_has_backticks_as_its_only_markup(text: str, result: str) -> None:
+    assert prose.paragraphs(text) == result
 
 
 def test_style_is_the_projects_own_in_light_and_dark() -> None:

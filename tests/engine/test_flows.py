@@ -96,8 +96,8 @@ def test_mirror_is_synchronised_when_its_last_missing_message_is_acked(version, 
             }
         )
     )
-    told = [event for event in outcome(run)["events"] if event["event"] == "mirror_synchronised" and event["t"] > 20]
-    assert [(event["node"], event["t"]) for event in told] == [("a", synchronised_s)]
+    found = [event for event in outcome(run)["events"] if event["event"] == "mirror_synchronised" and event["t"] > 20]
+    assert [(event["node"], event["t"]) for event in found] == [("a", synchronised_s)]
 
 
 def test_acks_wait_for_a_synchronisation():

@@ -158,10 +158,10 @@ def test_search_key_includes_membership_and_lost_disks():
     assert len(keys) == 4
 
 
-TOLD = ("forgotten-master-and-the-oldest-mirror", "forgotten-master-without-a-stopped-mirror")
+FORGOTTEN_MASTERS = ("forgotten-master-and-the-oldest-mirror", "forgotten-master-without-a-stopped-mirror")
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", FORGOTTEN_MASTERS)
 def test_errors_of_forgotten_nodes_are_those_of_a_real_cluster(name: str):
     """Ignore a prefix and the line breaks of the terminal."""
     mine = outcome(Run.of(load(DATA / "scenarios" / f"{name}.yaml")))["errors"][0]["text"]

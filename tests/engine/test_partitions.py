@@ -89,7 +89,7 @@ def test_metadata_change_waits_until_a_silent_node_counts_as_down(change):
     assert [event["t"] for event in found["events"] if event["event"] in done][-1] >= 60
 
 
-@pytest.mark.parametrize(("steps", "waits", "told_of"), [
+@pytest.mark.parametrize(("steps", "waits", "change"), [
     (["stop: b", "power_off: c", "forget_cluster_node: {node: b}"], True, "node_forgotten"),
     (["power_off: c", "forget_cluster_node: {node: c}"], True, "node_forgotten"),
     (["stop: b", "power_off: c", "reset: b"], True, "node_reset"),
@@ -97,11 +97,11 @@ def test_metadata_change_waits_until_a_silent_node_counts_as_down(change):
     (["stop: b", "cut: [[a, c]]", "reset: b"], True, "node_reset"),
     (["kill: c", "forget_cluster_node: {node: c}"], False, "node_forgotten"),
 ])  # fmt: skip
-def test_membership_change_waits_for_each_node_seen_as_running(steps, waits, told_of):
+def test_membership_change_waits_for_each_node_seen_as_running(steps, waits, change):
     before = {event["event"] for event in outcome(story(*steps))["events"]}
-    assert ("metadata_stalled" in before, told_of in before) == (waits, not waits)
+    assert ("metadata_stalled" in before, change in before) == (waits, not waits)
     later = after(*steps, "wait: 62")
-    assert told_of in {event["event"] for event in later["events"]}
+    assert change in {event["event"] for event in later["events"]}
     assert later["errors"] == []
 
 

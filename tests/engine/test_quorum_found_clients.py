@@ -195,8 +195,8 @@ def test_consumer_with_the_name_of_a_lost_one_starts_empty():
         DECLARE, publish(10), {"consume": CONSUME["consume"] | {"node": "c"}}, {"cancel": "c"}, {"kill": "c"},
         {"consume": CONSUME["consume"] | {"prefetch": 2}},
     )  # fmt: skip
-    told_of = outcome(run)["consumers"]["c"]
-    assert (told_of["state"], told_of["unacknowledged"]) == ("active", [[1, 2]])
+    consumer = outcome(run)["consumers"]["c"]
+    assert (consumer["state"], consumer["unacknowledged"]) == ("active", [[1, 2]])
     assert entries(run, "messages_requeued")[-1].detail["ids"] == [[1, 5]]
 
 

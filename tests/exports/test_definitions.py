@@ -87,8 +87,8 @@ def test_release_is_mapped_to_the_nearest_profile(tmp_path: Path, release: str, 
     assert nearest(release) == expected
     result = imported(tmp_path, EXPORT | {"rabbitmq_version": release})
     assert result.scenario["cluster"]["version"] == (expected or "3.8")
-    told = release if expected else f"no release: a text of length {len(release)}"
-    assert noted(result, "profile", told) == (release not in {exact.release for exact in PROFILES.values()})
+    found = release if expected else f"no release: a text of length {len(release)}"
+    assert noted(result, "profile", found) == (release not in {exact.release for exact in PROFILES.values()})
 
 
 def test_accepted_versions_are_profiles_or_between_two_of_the_newest():
@@ -266,8 +266,8 @@ def test_queue_without_a_type_gets_the_default_of_its_virtual_host(
     found = read_definitions(tmp_path / "definitions.json")
     assert {key: one.type for key, one in found.queues.items()} == {("apps", "q"): expected, ("/", "other"): "classic"}
     given = queue.get("type") or queue.get("arguments")
-    told = f"queues 'q' of 'apps': no type in the file, {expected} as the default queue type there"
-    assert (told in found.notes) == (expected != "classic" and not given)
+    text = f"queues 'q' of 'apps': no type in the file, {expected} as the default queue type there"
+    assert (text in found.notes) == (expected != "classic" and not given)
 
 
 def test_listing_overrides_the_queue_type(tmp_path: Path):

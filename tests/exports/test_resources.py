@@ -122,16 +122,16 @@ def test_advanced_config_overrides_additional_config(tmp_path: Path):
         "cluster_partition_handling": "autoheal", "queue_master_locator": "random", "quorum_cluster_size": 5,
         "net_ticktime": 20,
     }  # fmt: skip
-    [told] = [note for note in import_cluster(file).notes if "not in these files" in note]
-    assert told.startswith("the other quorum and mirroring settings and the network: ")
+    [note] = [note for note in import_cluster(file).notes if "not in these files" in note]
+    assert note.startswith("the other quorum and mirroring settings and the network: ")
 
 
 def test_setting_that_is_not_imported_is_not_reported_as_missing(tmp_path: Path):
     config = "[{rabbit, [{cluster_partition_handling, {pause_if_all_down, [a, b], autoheal}}]}]."
     notes = import_cluster(written(tmp_path, configured("advancedConfig", config))).notes
     assert "cluster_partition_handling of RabbitmqCluster 'one': not imported" in notes
-    [told] = [note for note in notes if "not in these files" in note]
-    assert "cluster_partition_handling" not in told and "net_ticktime" in told
+    [note] = [note for note in notes if "not in these files" in note]
+    assert "cluster_partition_handling" not in note and "net_ticktime" in note
 
 
 def test_setting_may_have_a_trailing_comment(tmp_path: Path):

@@ -41,7 +41,7 @@ def test_running_cluster_is_read_as_its_export(api: Server) -> None:
     watched = watch(api.url, LOGIN).scenario
     assert watched["cluster"] == exported["cluster"]
     for part, key in (("policies", "name"), ("queues", "queue")):
-        in_order, expected = (sorted(told[part], key=itemgetter(key)) for told in (watched, exported))
+        in_order, expected = (sorted(item[part], key=itemgetter(key)) for item in (watched, exported))
         assert in_order == expected
 
 

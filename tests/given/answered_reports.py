@@ -155,8 +155,8 @@ def logged() -> Answered:
 def rated() -> Answered:
     """Return ten made-up clusters whose nodes fail alone and together."""
     found = rates(known_spans())
-    told = rates_report.report_of("made-up logs", found)
-    return told, lambda: rates_page.page(told, found)
+    report = rates_report.report_of("made-up logs", found)
+    return report, lambda: rates_page.page(report, found)
 
 
 MAKERS: dict[str, Callable[[], Answered]] = {

@@ -98,8 +98,8 @@ def main(arguments: list[str]) -> int:
     kinds = defaultdict(int)
     for name in changed:
         kinds[Path(name).parts[0]] += 1
-    told = ", ".join(f"{count} in {place}" for place, count in sorted(kinds.items())) or "none"
-    sys.stdout.write(f"changed files: {told}; test files that they touch: {len(files)}\n")
+    result = ", ".join(f"{count} in {place}" for place, count in sorted(kinds.items())) or "none"
+    sys.stdout.write(f"changed files: {result}; test files that they touch: {len(files)}\n")
     sys.stdout.flush()
     if "--list" in arguments:
         sys.stdout.write("".join(f"{name}\n" for name in files))

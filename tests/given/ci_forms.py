@@ -52,8 +52,8 @@ def results_of(log: str) -> list[dict]:
 def place_of(result: dict) -> tuple[str, int | None]:
     """Return (file, line) of a result."""
     [location] = result["locations"]
-    told = location["physicalLocation"]
-    return told["artifactLocation"]["uri"], told.get("region", {}).get("startLine")
+    part = location["physicalLocation"]
+    return part["artifactLocation"]["uri"], part.get("region", {}).get("startLine")
 
 
 def cases_of(document: str) -> dict[str, list[ElementTree.Element]]:

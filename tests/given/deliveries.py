@@ -42,7 +42,7 @@ LEAVES = {
 """The events that tell how messages leave a queue, with what the ledger calls it."""
 
 
-class Told:
+class Traced:
     """The deliveries and acknowledgements of one queue in a trace, up to an event."""
 
     def __init__(self) -> None:
@@ -64,12 +64,12 @@ class Told:
 
 def check_deliveries(run: Run) -> None:
     """Everything above, for a program that began without queues. Raises AssertionError."""
-    queues: dict[str, Told] = defaultdict(Told)
+    queues: dict[str, Traced] = defaultdict(Traced)
     automatic = {step.verb.consumer for step in run.steps if isinstance(step.verb, Consume) and step.verb.ack == "auto"}
     for entry in run.moment().trace():
         if entry.event in APART:
-            for told in queues.values():
-                told.apart(back=entry.event == "records_restored")
+            for traced in queues.values():
+                traced.apart(back=entry.event == "records_restored")
         elif entry.event == "queue_declared":
             step = run.steps[entry.step].verb
             assert isinstance(step, Declare), entry
@@ -81,12 +81,12 @@ def check_deliveries(run: Run) -> None:
             ids = runs.normal(map(tuple, entry.detail.get("ids", ())))
             READ[entry.event](queues[entry.queue], entry, ids)
             if entry.event == "messages_published":
-                told, channel = queues[entry.queue], sender(run, entry) if queues[entry.queue].is_quorum else None
-                told.sent[channel] = runs.union(told.sent[channel], ids)
+                traced, channel = queues[entry.queue], sender(run, entry) if queues[entry.queue].is_quorum else None
+                traced.sent[channel] = runs.union(traced.sent[channel], ids)
             if entry.event == "messages_delivered" and entry.detail["consumer"] in automatic:
                 leave(queues[entry.queue], entry, ids)
-    for name, told in queues.items():
-        check_end(run, name, told)
+    for name, traced in queues.items():
+        check_end(run, name, traced)
 
 
 def sender(run: Run, entry: Entry) -> object:
@@ -97,54 +97,54 @@ def sender(run: Run, entry: Entry) -> object:
     return entry.step
 
 
-def publish(told: Told, entry: Entry, ids: Runs) -> None:
-    assert not runs.common(told.published, ids), f"{entry} tells of messages that were published before"
-    told.published = runs.union(told.published, ids)
+def publish(traced: Traced, entry: Entry, ids: Runs) -> None:
+    assert not runs.common(traced.published, ids), f"{entry} has messages that were published before"
+    traced.published = runs.union(traced.published, ids)
 
 
-def deliver(told: Told, entry: Entry, ids: Runs) -> None:
+def deliver(traced: Traced, entry: Entry, ids: Runs) -> None:
     flagged = runs.normal(map(tuple, entry.detail["redelivered"]))
-    first_time, holder = runs.minus(runs.minus(ids, flagged), told.forgotten), entry.detail["consumer"]
-    assert not runs.minus(ids, told.published), f"{entry} delivers what was never published"
-    again = runs.minus(runs.common(first_time, told.delivered), told.once_per_side)
+    first_time, holder = runs.minus(runs.minus(ids, flagged), traced.forgotten), entry.detail["consumer"]
+    assert not runs.minus(ids, traced.published), f"{entry} delivers what was never published"
+    again = runs.minus(runs.common(first_time, traced.delivered), traced.once_per_side)
     assert not again, f"{entry} delivers {again} again and does not say so"
-    told.delivered = runs.union(told.delivered, ids)
-    for channel, numbers in () if told.has_priorities else told.sent.items():
+    traced.delivered = runs.union(traced.delivered, ids)
+    for channel, numbers in () if traced.has_priorities else traced.sent.items():
         theirs = runs.common(first_time, numbers)
         if theirs:
-            latest = told.latest[holder, channel]
+            latest = traced.latest[holder, channel]
             assert theirs[0][0] > latest, f"{entry} delivers what comes before {latest}"
-            told.latest[holder, channel] = theirs[-1][1]
+            traced.latest[holder, channel] = theirs[-1][1]
 
 
-def leave(told: Told, entry: Entry, ids: Runs) -> None:
+def leave(traced: Traced, entry: Entry, ids: Runs) -> None:
     way = LEAVES.get(entry.event, "acknowledged")
-    told.left[way] = runs.union(told.left[way], ids)
+    traced.left[way] = runs.union(traced.left[way], ids)
 
 
-def lose(told: Told, entry: Entry, ids: Runs) -> None:
-    told.lost = runs.union(told.lost, ids)
-    never = runs.minus(ids, told.delivered)
-    if told.counts_deliveries and never and entry.detail["cause"] == "transient_message":
-        told.forgotten = runs.union(told.forgotten, ((never[0][0], sys.maxsize),))
+def lose(traced: Traced, entry: Entry, ids: Runs) -> None:
+    traced.lost = runs.union(traced.lost, ids)
+    never = runs.minus(ids, traced.delivered)
+    if traced.counts_deliveries and never and entry.detail["cause"] == "transient_message":
+        traced.forgotten = runs.union(traced.forgotten, ((never[0][0], sys.maxsize),))
 
 
-def come_back(told: Told, _entry: Entry, ids: Runs) -> None:
-    told.lost = runs.minus(told.lost, ids)
+def come_back(traced: Traced, _entry: Entry, ids: Runs) -> None:
+    traced.lost = runs.minus(traced.lost, ids)
 
 
-def count(told: Told, entry: Entry, _ids: Runs) -> None:
-    told.counted[entry.event] += entry.detail["messages"]
+def count(traced: Traced, entry: Entry, _ids: Runs) -> None:
+    traced.counted[entry.event] += entry.detail["messages"]
 
 
-def end_process(told: Told, entry: Entry, _ids: Runs) -> None:
+def end_process(traced: Traced, entry: Entry, _ids: Runs) -> None:
     """A process that deletes itself, and its record not yet, tells so as it ends."""
-    told.counted["queue_deleted"] += entry.detail.get("messages", 0)
-    if told.remembers_returns and entry.detail["reason"] == "node_stopped":
-        told.forgotten = runs.union(told.forgotten, told.delivered)
+    traced.counted["queue_deleted"] += entry.detail.get("messages", 0)
+    if traced.remembers_returns and entry.detail["reason"] == "node_stopped":
+        traced.forgotten = runs.union(traced.forgotten, traced.delivered)
 
 
-READ: dict[str, Callable[[Told, Entry, Runs], None]] = {
+READ: dict[str, Callable[[Traced, Entry, Runs], None]] = {
     "messages_published": publish,
     "messages_delivered": deliver,
     **dict.fromkeys(LEAVES, leave),
@@ -156,17 +156,17 @@ READ: dict[str, Callable[[Told, Entry, Runs], None]] = {
 }
 
 
-def check_end(run: Run, name: str, told: Told) -> None:
+def check_end(run: Run, name: str, traced: Traced) -> None:
     """What was published and is not in the queue is lost or has left it, and the trace has told how."""
     moment = run.moment()
     account, queue = moment.ledger[name], moment.state.queues.get(name)
     left = dict(account.removed)
-    assert not runs.minus(account.lost, told.lost), f"{name}: {account.lost} is lost, {told.lost} was told"
+    assert not runs.minus(account.lost, traced.lost), f"{name}: {account.lost} is lost, {traced.lost} in the trace"
     for way in LEAVES.values():
-        untold = runs.minus(left[way], told.left[way])
-        assert not untold, f"{name}: {untold} is {way}, and nothing was told of it"
-    assert runs.size(left["purged"]) <= told.counted["queue_purged"], f"{name}: {left['purged']} was purged"
-    assert runs.size(left["deleted"]) <= told.counted["queue_deleted"], f"{name}: {left['deleted']} was deleted"
+        missing = runs.minus(left[way], traced.left[way])
+        assert not missing, f"{name}: {missing} is {way}, and nothing was told of it"
+    assert runs.size(left["purged"]) <= traced.counted["queue_purged"], f"{name}: {left['purged']} was purged"
+    assert runs.size(left["deleted"]) <= traced.counted["queue_deleted"], f"{name}: {left['deleted']} was deleted"
     there = EMPTY if queue is None else queue.content
     gone = runs.normal(pair for numbers in (account.lost, *left.values(), there) for pair in numbers)
-    assert not runs.minus(told.published, gone), f"{name}: {runs.minus(told.published, gone)} is missing"
+    assert not runs.minus(traced.published, gone), f"{name}: {runs.minus(traced.published, gone)} is missing"

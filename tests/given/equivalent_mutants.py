@@ -15,7 +15,7 @@ UNSEEN_CUT = "at which message exactly a log is cut no story shows; tests/rules/
 UNSEEN_LIMIT = "hawb's guard against hostile patterns, which RabbitMQ has not, or the last of ten million steps, which PCRE2 counts otherwise"
 UNSEEN_TYPE = "the reader of scenarios lets no such value through; tests/rules/test_policy_validation.py holds it"
 KEPT_FOR_NOW = "a replica that is kept in vain is dropped by the new master at once: it looks at its policy again"
-TOLD_ONLY = "it is told to a person and decides nothing"
+SHOWN_ONLY = "it is shown to a person and decides nothing"
 UNASKED = "3.8 makes no channel known to a queue"
 UNSEEN_PATIENCE = "a node waits in vain in stories of 3.10 only, ten minutes on a real cluster; tests/scenario/test_run.py holds the others"
 UNSEEN_RELEASE = "no story of that release drops transient messages; tests/engine/test_disks_deliveries.py asks each"
@@ -168,7 +168,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         UNSEEN_ORPHANED_MIRRORS: [
             "PROFILES: orphaned_mirrors_confirm=False, keeps_records=True, => orphaned_mirrors_confirm=True, keeps_records=True,",
         ],
-        TOLD_ONLY: [
+        SHOWN_ONLY: [
             "PROFILES: Profile(version='3.13', release='3.13.7', => Profile(version='3.10', release='3.13.7',",
             "PROFILES: release='3.13.7', apply_to=_APPLY_TO_3_12, => release='3.10.8', apply_to=_APPLY_TO_3_12,",
             "PROFILES: release='3.10.8', apply_to=_APPLY_TO, => release='3.8.9', apply_to=_APPLY_TO,",
@@ -204,7 +204,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "limits": {
-        TOLD_ONLY: [
+        SHOWN_ONLY: [
             "LIMIT_SETTINGS: frozenset(SMALLER.values()) | frozenset(…NTS_FIRST.values()) => frozenset(SMALLER.values())",
             "LIMIT_SETTINGS: frozenset(SMALLER.values()) | frozenset(…NTS_FIRST.values()) => frozenset(ARGUMENTS_FIRST.values())",
         ],
@@ -249,7 +249,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "leader_strategy: queues_count >= MANY_QUEUES => queues_count > MANY_QUEUES",
             'leader_strategy: """ return RANDOM if strategy => """ return CLIENT_LOCAL if strategy',
         ],
-        TOLD_ONLY: [
+        SHOWN_ONLY: [
             'tolerated_failures: available.""" return members_count - majority(members_count) => available.""" pass',
             "tolerated_failures: members_count - majority(members_count) => members_count",
         ],
@@ -270,7 +270,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "quorum_declaration": {
-        TOLD_ONLY: [
+        SHOWN_ONLY: [
             'ignored_arguments: order.""" known = {*_settings(profile), …se [])} return [key => order.""" pass return [key',
             "ignored_arguments: known = {*_settings(profile), *([CONSUMER_TIMEOUT] => known = {*([CONSUMER_TIMEOUT]",
             "ignored_arguments: {*_settings(profile), *([CONSUMER_TIMEOU…ut else [])} return => {*_settings(profile)} return",
@@ -364,7 +364,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "_with_age_in_ms: str(int(found[1]) * MS_OF_UNIT[found[2]])} => str(int(found[2]) * MS_OF_UNIT[found[2]])}",
             "_with_age_in_ms: MS_OF_UNIT[found[2]])} => MS_OF_UNIT[found[3]])}",
         ],
-        TOLD_ONLY: [
+        SHOWN_ONLY: [
             "SIMULATED: SIMULATED = ('x-queue-type', 'x-initial-cluster-size', => SIMULATED = ('x-initial-cluster-size',",
             "SIMULATED: ('x-queue-type', 'x-initial-cluster-size…ue-leader-locator') => ('x-queue-type', 'x-queue-leader-locator')",
             "SIMULATED: 'x-initial-cluster-size', 'x-queue-leader-locator') => 'x-initial-cluster-size')",

@@ -51,8 +51,8 @@ def installed(wheel: Path, extras: Iterable[str], folder: Path) -> Path:
     return programs
 
 
-def _do(command: list[str], **told: object) -> None:
-    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S, **told)
+def _do(command: list[str], **options: object) -> None:
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S, **options)
 
 
 def _link(place: Path, to: Path) -> None:

@@ -24,9 +24,9 @@ STATES = {"down": "down", "minority": "without a majority", "syncing": "blocked 
 
 def disagreements(outcome: dict) -> list[str]:
     """Return what is wrong with the headlines of an outcome, those of `hawb run` and of the lab."""
-    told = run_verdict.verdict(outcome)
+    answer = run_verdict.verdict(outcome)
     in_the_lab = summary.toned_headline(outcome)["text"]
-    return [*_wrong(outcome, told.why), *_wrong(outcome, in_the_lab), *_answer(outcome, told.answer)]
+    return [*_wrong(outcome, answer.why), *_wrong(outcome, in_the_lab), *_answer(outcome, answer.answer)]
 
 
 def _wrong(outcome: dict, text: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ HOUR = 3600 * SECOND
 
 def picture(**changed: object) -> Picture:
     """Return the picture, or one with changes."""
-    told = {
+    data = {
         "title": "orders had two masters, and <what> b took was thrown away.",
         "nodes": ("rabbit@a", "rabbit@b", "<c>"),
         "spans": (
@@ -26,4 +26,4 @@ def picture(**changed: object) -> Picture:
             Mark(50 * SECOND, "<c>", "killed", 3, "killed", "c was killed."),
         ),
     }  # fmt: skip
-    return Picture(**(told | changed))
+    return Picture(**(data | changed))

@@ -248,8 +248,8 @@ def check_active_consumer(turn: Turn, queue: Queue) -> None:
 def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
     """Check what clients were sent, and that each loss has its entry."""
     everything = runs.run(1, account.published)
-    for told in (account.confirmed, account.nacked, account.acknowledged, account.delivered):
-        assert not runs.minus(told, everything), f"{name}: {told} of {account.published} messages"
+    for item in (account.confirmed, account.nacked, account.acknowledged, account.delivered):
+        assert not runs.minus(item, everything), f"{name}: {item} of {account.published} messages"
     assert not runs.common(account.confirmed, account.nacked), f"{name}: confirmed and nacked"
     assert not runs.common(account.delivered, account.refused), f"{name}: delivered what no queue took"
     assert not runs.minus(account.delivered_twice, account.delivered), f"{name}: twice, but not once"

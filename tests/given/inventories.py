@@ -29,8 +29,8 @@ def policy(name: str = "p", pattern: str = "^q", priority: int = 0, apply_to: st
 
 def cluster(*policies: Policy, queues: list[Queue] | None = None, version: str = "3.10", **more: object) -> Inventory:
     """Return a cluster with these policies: three nodes and one queue, unless others are given."""
-    told = {"policies": list(policies), "queues": [queue()] if queues is None else queues, "nodes": NODES} | more
-    return Inventory(profile=PROFILES[version], **told)
+    data = {"policies": list(policies), "queues": [queue()] if queues is None else queues, "nodes": NODES} | more
+    return Inventory(profile=PROFILES[version], **data)
 
 
 def codes(found: Report) -> set[str]:

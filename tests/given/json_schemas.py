@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator
 from hawb.views.schemas import kept
 
 
-def validate(command: str, told: Any) -> None:
+def validate(command: str, result: Any) -> None:
     """Raise jsonschema.ValidationError if an answer does not fit the command's schema or has another key."""
-    _validator(command).validate(told)
+    _validator(command).validate(result)
 
 
 @cache
@@ -27,5 +27,5 @@ def closed(schema: Any) -> Any:
         return [closed(inner) for inner in schema]
     if not isinstance(schema, dict):
         return schema
-    told = {key: closed(inner) for key, inner in schema.items()}
-    return told | {"additionalProperties": False} if isinstance(schema.get("properties"), dict) else told
+    found = {key: closed(inner) for key, inner in schema.items()}
+    return found | {"additionalProperties": False} if isinstance(schema.get("properties"), dict) else found

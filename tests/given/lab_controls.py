@@ -96,7 +96,7 @@ def choose_by_keys(thing, entry: str) -> None:
     keys.press("Enter")
 
 
-def told(lab, text: str):
+def log_line(lab, text: str):
     """Return the sentence on a recent event."""
     return lab.locator(".hs-happened").get_by_text(text)
 

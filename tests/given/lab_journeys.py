@@ -14,12 +14,12 @@ from lab_controls import (
     choose_by_keys,
     close,
     has_focus,
+    log_line,
     more,
     node,
     open_story,
     queue,
     tab_to,
-    told,
     verdict,
 )
 
@@ -60,7 +60,7 @@ def look_everywhere(page, picture: str, panels: Sequence[str] = PANELS) -> None:
     lab.get_by_text("links down").wait_for()
     found["parted"] = faults(page, ".hawb-lab")
     lab.get_by_role("button", name="undo").click()
-    failing = {state: told for state, told in found.items() if told}
+    failing = {state: item for state, item in found.items() if item}
     assert failing == {}, failing
 
 
@@ -93,7 +93,7 @@ def read_a_loss_and_part_the_nodes(page) -> None:
     lab.locator(".hs-gap", has_text="partition").wait_for()
     keep_picture(lab, "lab-parted")
     more(lab, "heal")
-    told(lab, "All links work again.").wait_for()
+    log_line(lab, "All links work again.").wait_for()
 
 
 def draw_a_line_and_watch_again(page) -> None:
@@ -107,7 +107,7 @@ def draw_a_line_and_watch_again(page) -> None:
     page.mouse.move(x, y + 60, steps=4)
     page.mouse.up()
     lab.get_by_text("links down").wait_for()
-    told(lab, "From now on, the network passes nothing between a–b").wait_for()
+    log_line(lab, "From now on, the network passes nothing between a–b").wait_for()
     assert lab.locator(".hs-step").inner_text() == "partition"
     lab.get_by_role("button", name="undo").click()
     lab.get_by_text("links down").wait_for(state="detached")
@@ -156,7 +156,7 @@ def part_publish_and_set_a_policy_by_keyboard(page) -> None:
     has_focus(queue(lab, "ha.late"))
     keys.press("Enter")
     keys.press("Enter")
-    told(lab, "Messages 11 to 20 were published to ha.late").wait_for()
+    log_line(lab, "Messages 11 to 20 were published to ha.late").wait_for()
     choose_by_keys(queue(lab, "ha.late"), "po")
     has_focus(lab.locator(".hawb-drawer button").first)
     tab_to(page, lab.get_by_label("ha-sync-mode", exact=True))
@@ -181,7 +181,7 @@ def publish_and_ask_why(page) -> None:
     """Publish, kill, and ask about a lost message, with the mouse."""
     lab = open_story(page)
     choose(lab, queue(lab, "ha.late"), "publish 10")
-    told(lab, "Messages 11 to 20 were published to ha.late").wait_for()
+    log_line(lab, "Messages 11 to 20 were published to ha.late").wait_for()
     choose(lab, node(lab, "a"), "kill")
     verdict(lab, "7 messages of ha.late are lost")
     more(lab, "story")
@@ -220,12 +220,12 @@ def keep_them_and_branch(page, picture: str, keep: Callable[[object], Path]) -> 
     at_step(lab, 6, 6)
     close(lab)
     choose(lab, node(lab, "a"), "kill")
-    told(lab, "b, a synchronised mirror, took over ha.late from a").wait_for()
+    log_line(lab, "b, a synchronised mirror, took over ha.late from a").wait_for()
     verdict(lab, "Nothing is lost")
     lab.get_by_role("button", name="undo").click()
-    told(lab, "took over").wait_for(state="detached")
+    log_line(lab, "took over").wait_for(state="detached")
     choose(lab, node(lab, "a"), "stop")
-    told(lab, "b, a synchronised mirror, took over ha.late from a").wait_for()
+    log_line(lab, "b, a synchronised mirror, took over ha.late from a").wait_for()
     keep_picture(lab, f"{picture}-kept")
     for place in (6, 5):
         back_to(lab, place, lab.get_by_role("button", name="step back").click)

@@ -16,10 +16,10 @@ def pictures(name: str) -> Iterator[str]:
     """Return the pictures of a notebook as data URLs, each as Jupyter shows it."""
     book = json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
     outputs = (output for cell in book["cells"] for output in cell.get("outputs", ()))
-    for told in (output.get("data", {}) for output in outputs):
-        kind = next((kind for kind in KINDS if kind in told), None)
+    for item in (output.get("data", {}) for output in outputs):
+        kind = next((kind for kind in KINDS if kind in item), None)
         if kind is not None:
-            given = "".join(told[kind])
+            given = "".join(item[kind])
             data = given if kind == "image/png" else b64encode(given.encode()).decode()
             yield f"data:{kind};base64,{data}"
 

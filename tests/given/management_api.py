@@ -33,8 +33,8 @@ class Api(BaseHTTPRequestHandler):
         if self.headers["Authorization"] != f"Basic {token}":
             status, body = 401, b'{"error":"not_authorized","reason":"Login failed"}'
         else:
-            told = self.server.answers.get(urlsplit(self.path).path, (404, b"Not Found"))
-            status, body = told if isinstance(told, tuple) else told.pop(0) if len(told) > 1 else told[0]
+            result = self.server.answers.get(urlsplit(self.path).path, (404, b"Not Found"))
+            status, body = result if isinstance(result, tuple) else result.pop(0) if len(result) > 1 else result[0]
         self.send_response(status)
         if isinstance(body, str):
             self.send_header("Location", body)

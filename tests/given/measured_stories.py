@@ -73,10 +73,10 @@ def facts(story: Path) -> Iterator[Fact]:
 def unwritten(story: Path, fact: Fact) -> bool:
     """Whether the log of a fact may have gone with its node: 3.8's lager writes a second late, and what it still held
     is lost with a kill."""
-    told, steps = story_of(story), scenario_of(story).steps
-    kills = [at_s for at_s, place in told["begun"] if place is not None and place >= 0
+    result, steps = story_of(story), scenario_of(story).steps
+    kills = [at_s for at_s, place in result["begun"] if place is not None and place >= 0
              and isinstance(steps[place].verb, verbs.Kill)]  # fmt: skip
-    return told["release"].startswith("3.8") and any(
+    return result["release"].startswith("3.8") and any(
         fact.from_s <= at_s <= fact.until_s + UNWRITTEN_S for at_s in kills
     )
 
@@ -155,20 +155,20 @@ def measured(story: Path) -> Measure:
     """Compare the facts of a story with its logs: count what is found, list what is missing or not confirmed."""
     incident, facts_ = understood(story), story_of(story)
     names, begins_s = facts_["names"], facts_["begun"][0][0]
-    told = [(one, (one.kind, names.get(one.node or ""), one.queue), one.at_us / 1e6) for one in incident.cluster_events
+    found = [(one, (one.kind, names.get(one.node or ""), one.queue), one.at_us / 1e6) for one in incident.cluster_events
             if one.at_us / 1e6 >= begins_s - 1]  # fmt: skip
     true = [*facts(story)]
-    missing = [fact for fact in true if not any(is_of(fact, key, at_s) for _, key, at_s in told)]
-    return Measure(len(true) - len(missing), missing, [*unconfirmed(story, told)])
+    missing = [fact for fact in true if not any(is_of(fact, key, at_s) for _, key, at_s in found)]
+    return Measure(len(true) - len(missing), missing, [*unconfirmed(story, found)])
 
 
-def unconfirmed(story: Path, told: list[tuple[ClusterEvent, Key, float]]) -> Iterator[Key]:
+def unconfirmed(story: Path, result: list[tuple[ClusterEvent, Key, float]]) -> Iterator[Key]:
     """Return findings that nothing confirms: ends of nodes that the driver did not cause, and changes that no node
     showed.
     """
     of_nodes = [fact for fact in of_steps(story) if fact.key[0] in ENDS.values()]
-    joining = [at_s for one, _, at_s in told if one.kind == "node_joined"]
-    for _, key, at_s in told:
+    joining = [at_s for one, _, at_s in result if one.kind == "node_joined"]
+    for _, key, at_s in result:
         if key[0] in ENDS.values():
             done = any(is_of(fact, key, at_s) for fact in of_nodes)
             if not done and not any(abs(at_s - joined_s) < LATE_S for joined_s in joining):
@@ -193,7 +193,7 @@ class Difference(NamedTuple):
     queue: str
     what: str
     real: Any
-    told: Any
+    modelled: Any
     unsure: bool
 
 
@@ -226,10 +226,10 @@ def otherwise(incident: Incident, queues: dict[str, Any], names: dict[str, str])
 
     The length of a real queue that is down is unknown.
     """
-    told = incident.outcome["queues"] if incident.outcome else {}
+    result = incident.outcome["queues"] if incident.outcome else {}
     found = []
     for queue, real in queues.items():
-        one, others = stands(real, {}), [stands(view, names) for view in views_of(told.get(queue))]
+        one, others = stands(real, {}), [stands(view, names) for view in views_of(result.get(queue))]
         found += [Difference(queue, what, one[what], others[0][what], what in incident.unsure(queue))
                   for what in one if one[what] not in [other[what] for other in others]
                   and not (what == "messages" and real["state"] == "down")]  # fmt: skip
@@ -248,13 +248,13 @@ class Lost(NamedTuple):
 @cache
 def lost(story: Path) -> list[Lost]:
     """Return the losses of the queues of a story that run in the end; an empty list if its ledger was not kept."""
-    facts_, told = story_of(story), {one.queue: one for one in understood(story).losses}
+    facts_, result = story_of(story), {one.queue: one for one in understood(story).losses}
     found = []
     for queue, account in facts_.get("ledger", {}).items():
         real = facts_["queues"].get(queue, {})
         if "ids" in real and real.get("state") == "running":
             gone = runs.size(missing_in_the_end(story, queue, account, real))
-            one = told.get(queue)
+            one = result.get(queue)
             found.append(Lost(queue, gone, one.certainly_lost if one else 0, bool(one and one.possible)))
     return found
 

@@ -58,11 +58,11 @@ def mutants(tree: ast.Module) -> Iterator[str]:
     """Yield each mutant once, by its unique description; the tree is that mutant until the next is asked for."""
     for statement in tree.body:
         if isinstance(statement, WITH_RULES) and not _says_nothing(statement):
-            name, was, told = _name(statement), _text(statement), Counter()
+            name, was, result = _name(statement), _text(statement), Counter()
             for _ in _inside(statement):
                 difference = _difference(was, _text(statement))
-                told[difference] += 1
-                again = f" ({told[difference]})" if told[difference] > 1 else ""
+                result[difference] += 1
+                again = f" ({result[difference]})" if result[difference] > 1 else ""
                 yield f"{name}: {difference}{again}"
 
 

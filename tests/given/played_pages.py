@@ -54,14 +54,14 @@ class Shown(NamedTuple):
     """The output of a command or a program that a page shows, the actual output, and the place of the former."""
 
     what: str
-    told: str
+    expected: str
     came: str
     span: tuple[int, int]
 
     @property
     def holds(self) -> bool:
         """Return True if both are equal apart from what is left out."""
-        return matches(self.told, self.came)
+        return matches(self.expected, self.came)
 
 
 def blocks(page: str) -> list[Block]:
@@ -70,11 +70,11 @@ def blocks(page: str) -> list[Block]:
     return [Block(one["language"], one["name"], one["text"], one.span("text")) for one in found]
 
 
-def matches(told: str, came: str) -> bool:
+def matches(text: str, came: str) -> bool:
     """Return True if the shown output is the actual one, with any lines in place of `…`."""
-    parts = re.split(rf"^\s*{LEFT_OUT}\n", told, flags=re.M)
+    parts = re.split(rf"^\s*{LEFT_OUT}\n", text, flags=re.M)
     if len(parts) == 1:
-        return told == came
+        return text == came
     if not came.startswith(parts[0]) or not came.endswith(parts[-1]):
         return False
     at = len(parts[0])
@@ -116,8 +116,8 @@ def _console(block: Block, live: str) -> Iterator[Shown]:
     """Return the commands of a block, and what each outputs, including standard error."""
     status, at = 0, block.span[0]
     for part in re.split(r"^(?=\$ )", block.text, flags=re.M):
-        command, _, told = part.removeprefix("$ ").partition("\n")
-        began, at = at + len(part) - len(told), at + len(part)
+        command, _, text = part.removeprefix("$ ").partition("\n")
+        began, at = at + len(part) - len(text), at + len(part)
         if not part:
             continue
         if command == "echo $?":
@@ -131,14 +131,14 @@ def _console(block: Block, live: str) -> Iterator[Shown]:
             if result.exception and not isinstance(result.exception, SystemExit):
                 raise result.exception
             status, came = int(result.exit_code), result.output.replace(live, LIVE)
-        yield Shown(command, told, came, (began, at))
+        yield Shown(command, text, came, (began, at))
 
 
 def written_anew(page: str) -> str:
     """Return the page with the actual outputs, wherever nothing is left out."""
     with tempfile.TemporaryDirectory() as folder:
         for shown in reversed([*play(page, Path(folder))]):
-            if not re.search(rf"^\s*{LEFT_OUT}$", shown.told, re.M):
+            if not re.search(rf"^\s*{LEFT_OUT}$", shown.expected, re.M):
                 page = page[: shown.span[0]] + shown.came + page[shown.span[1] :]
             elif not shown.holds:
                 sys.stderr.write(f"$ {shown.what}\n{shown.came}")

@@ -31,8 +31,8 @@ def _compiled(domain: str) -> bytes:
     made = catalogues.renewed(NAME, domain, catalogues.template(domain))
     for message in made:
         if message.id:
-            told = tuple(map(widened, (message.id,) if isinstance(message.id, str) else message.id))
-            message.string = told if message.pluralizable else told[0]
+            result = tuple(map(widened, (message.id,) if isinstance(message.id, str) else message.id))
+            message.string = result if message.pluralizable else result[0]
     return catalogues.compiled(made)
 
 
@@ -65,5 +65,5 @@ def plain_words(text: str, names: Collection[str]) -> set[str]:
 
 def visible(html: str) -> str:
     """Return the readable text of HTML, with its titles and labels."""
-    told = re.findall(r'(?:title|aria-label|placeholder)="([^"]*)"', html)
-    return " ".join([HIDDEN.sub(" ", html), *told])
+    result = re.findall(r'(?:title|aria-label|placeholder)="([^"]*)"', html)
+    return " ".join([HIDDEN.sub(" ", html), *result])

@@ -282,7 +282,7 @@ def is_heard(turn: Turn, group: Group, proposal: Proposal) -> bool:
     channel = channel_of(turn, proposal)
     if not is_registered(turn, group, channel) and asks_unreachable_node(turn, group, channel):
         return False
-    return visibility.hears_of_leader(turn, group, proposal)
+    return visibility.learns_of_leader(turn, group, proposal)
 
 
 def hands_over(group: Group) -> bool:

@@ -98,8 +98,8 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
             queue = turn.queues[consumer.queue]
             resumes = {one.operation.consumer for one in queue.waiting if isinstance(one.operation, Resume)}
             # Until 3.8.10 one that was cancelled, still held messages and subscribed anew stays cancelled.
-            told = (entry.detail["consumer"] for entry in moment.trace() if entry.event == "consumer_cancelled")
-            stays = queue.type == QUORUM and not release(turn).serves_again and consumer.name in told
+            result = (entry.detail["consumer"] for entry in moment.trace() if entry.event == "consumer_cancelled")
+            stays = queue.type == QUORUM and not release(turn).serves_again and consumer.name in result
             known = stays or consumer.name in {*queue.consumers, *resumes}
             assert known, f"{queue.name} does not know consumer {consumer.name}"
 
@@ -163,8 +163,8 @@ def check_trace(moment: Moment) -> None:
     for loss in moment.losses:
         assert loss.cause in CAUSES
         entry = trace[loss.entry]
-        told = runs.normal(map(tuple, entry.detail["ids"]))
-        assert entry.event == "messages_lost" and not runs.minus(loss.numbers, told), "what is told is what was lost"
+        result = runs.normal(map(tuple, entry.detail["ids"]))
+        assert entry.event == "messages_lost" and not runs.minus(loss.numbers, result), "what is told is what was lost"
         while entry.because is not None:
             entry = trace[entry.because]
         assert entry.event in BEGINNINGS, f"the loss of {loss.numbers} begins with {entry}"

@@ -77,9 +77,9 @@ def connect_server(folder: Path, token: str) -> Iterator[str]:
     command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     with servers(folder, [[*command, "spark-internal"]], SPARK_CONNECT_AUTHENTICATE_TOKEN=token) as [server]:
         follow = ["tail", "--follow", "--lines=+1", f"--pid={server}", str(log)]
-        with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as told:
-            assert any(STARTED in line for line in told.stdout), log.read_text()
-            told.kill()
+        with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as file:
+            assert any(STARTED in line for line in file.stdout), log.read_text()
+            file.kill()
         yield f"sc://localhost:{port}"
 
 

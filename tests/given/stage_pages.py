@@ -31,22 +31,22 @@ BEGIN = """\
 state => {
   const listeners = {};
   window.seen = state => {
-    const news = Object.keys(state).filter(name => JSON.stringify(state[name]) !== JSON.stringify(told[name]));
-    Object.assign(told, state);
+    const news = Object.keys(state).filter(name => JSON.stringify(state[name]) !== JSON.stringify(received[name]));
+    Object.assign(received, state);
     news.flatMap(name => listeners[`change:${name}`] ?? []).forEach(listener => listener());
   };
-  const told = state;
+  const received = state;
   const model = {
-    get: name => told[name],
+    get: name => received[name],
     on: (name, listener) => (listeners[name] ??= []).push(listener),
     off: (name, listener) => { listeners[name] = listeners[name].filter(one => one !== listener); },
-    send: message => window.tell(message).then(state => window.seen(state)),
+    send: message => window.send_message(message).then(state => window.seen(state)),
   };
   window.render({ model, el: document.getElementById("stage") });
 }
 """
-TOLD = ("view", "choices", "menus", "tag", "languages", "words")
-"""What the stage's front end is told."""
+RECEIVED = ("view", "choices", "menus", "tag", "languages", "words")
+"""What the stage's front end is received."""
 
 FRAME_MS, WIDTH, FRAMES_MOST = 90, 960, 140
 
@@ -73,11 +73,11 @@ def page_for_stages(browser, size: tuple[int, int], *, calm: bool = False, runs:
         page.clock.install(time=0)
         page.clock.pause_at(1000)
 
-    def tell(message: dict) -> dict:
+    def send_message(message: dict) -> dict:
         page.lab.stage.receive(message)
-        return told(page.lab.stage)
+        return received(page.lab.stage)
 
-    page.expose_function("tell", tell)
+    page.expose_function("send_message", send_message)
     return page
 
 
@@ -87,13 +87,13 @@ def begin(page, lab: Lab, *, dark: bool = False) -> None:
     page.set_content(DOCUMENT.format(css=STYLE + lab.stage._css, light="false" if dark else "true"))
     front = lab.stage._esm.replace("export default { render };", "window.render = render;")
     page.add_script_tag(content=f"(() => {{{front}}})();")
-    page.evaluate(BEGIN, told(lab.stage))
+    page.evaluate(BEGIN, received(lab.stage))
     page.run_for(50)
 
 
-def told(stage: Stage) -> dict:
+def received(stage: Stage) -> dict:
     """Return what the page of a stage receives."""
-    return {name: getattr(stage, name) for name in TOLD}
+    return {name: getattr(stage, name) for name in RECEIVED}
 
 
 def show(page) -> None:

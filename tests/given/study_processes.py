@@ -23,18 +23,18 @@ spark.stop()
 A_STUDY = """
 folder, gate, gates = Path({folder!r}), {gate!r}, []
 
-def tell(progress):
-    {tell}
+def report(progress):
+    {report}
 
-rows = run(spark, study({trials}), folder, tell, source=made_up(gate=gate and Path(gate)))
+rows = run(spark, study({trials}), folder, report, source=made_up(gate=gate and Path(gate)))
 print(rows.count(), rows.select("design", "environment", "trial").distinct().count(), flush=True)
 """
 KILLS_ITSELF = "progress.done > 1200 and os.kill(os.getpid(), signal.SIGKILL)"
 
 
-def a_study(folder: Path, tell: str = "pass", gate: Path | None = None) -> str:
-    """Return the part of a program that plays a study and runs `tell` with each progress."""
-    return A_STUDY.format(folder=str(folder), tell=tell, gate=gate and str(gate), trials=TRIALS_ASKED)
+def a_study(folder: Path, report: str = "pass", gate: Path | None = None) -> str:
+    """Return the part of a program that plays a study and runs `report` with each progress."""
+    return A_STUDY.format(folder=str(folder), report=report, gate=gate and str(gate), trials=TRIALS_ASKED)
 
 
 def program(*studies: str, master: str = "local[2]", more: str = "", **config: str) -> str:

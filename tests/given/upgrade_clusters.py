@@ -20,8 +20,8 @@ ALL = {"ha-mode": "all"}
 def mirrored(name: str, nodes: str = "abc", messages: int = 1000, synchronised: str | None = None) -> dict:
     """Return a mirrored queue on these nodes, with its master on the first."""
     mirrors = list(nodes[1:])
-    told = mirrors if synchronised is None else list(synchronised)
-    return {"queue": name, "messages": messages, "master": nodes[0], "mirrors": mirrors, "synchronised_mirrors": told}
+    result = mirrors if synchronised is None else list(synchronised)
+    return {"queue": name, "messages": messages, "master": nodes[0], "mirrors": mirrors, "synchronised_mirrors": result}
 
 
 def quorum(name: str, nodes: str = "abc", messages: int = 1000) -> dict:

@@ -83,14 +83,14 @@ def policy(**definition: object) -> dict:
     return {"set_policy": {"name": "p", "pattern": ".*", "definition": given}}
 
 
-def recorded(told: dict) -> dict:
+def recorded(result: dict) -> dict:
     """Return the outcome as a recording of a real broker has it, without the engine's extra fields."""
     queues = {
         name: {key: value for key, value in queue.items() if key != "replicas"}
-        for name, queue in told["queues"].items()
+        for name, queue in result["queues"].items()
     }
-    events = [{key: value for key, value in event.items() if key != "because"} for event in told["events"]]
-    return told | {"queues": queues, "events": events}
+    events = [{key: value for key, value in event.items() if key != "because"} for event in result["events"]]
+    return result | {"queues": queues, "events": events}
 
 
 def hostile(name: str) -> dict:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -31,6 +33,8 @@ NOUNS = {"raft": "raft", "lessons": "lessons", "cli": "cli", "docs": "pages"}
 """With what a test begins that is of several modules of its room: Raft's rules, each of which takes all of a member;
 what a lesson is made of, from the guess to the teacher's file; what a user meets whichever command he types; what is
 written by hand and played."""
+STRICT = ("invalid-argument-type", "invalid-assignment", "invalid-explicit-return", "unsupported-operator")
+"""What ty also checks in the modules that engine and kernel share."""
 LEAST_STATEMENTS = 3
 """Shorter functions are alike without being the same rule."""
 
@@ -141,6 +145,33 @@ def test_test_files_are_named_after_modules_of_their_room(room: str) -> None:
     nouns |= {part for module in modules() if room_of(module) == room for part in module.split(".")[2:]}
     stems = {file.stem.removeprefix("test_") for file in (TESTS / room).glob("test_*.py")}
     assert not {stem for stem in stems if not any(f"{stem}_".startswith(f"{noun}_") for noun in nouns)}
+
+
+def shared_modules() -> list[str]:
+    """Return the names of the modules that engine and kernel share."""
+    mark = ast.dump(ast.parse("SHARED = True").body[0])
+    return [module for module, tree in modules().items() if mark in map(ast.dump, tree.body)]
+
+
+def untyped(function: ast.FunctionDef) -> bool:
+    """Return True if a parameter of a function, or what it returns, has no type."""
+    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    return function.returns is None or not all(argument.annotation for argument in arguments)
+
+
+def test_shared_functions_are_typed() -> None:
+    assert len(shared_modules()) > 30
+    assert not [f"{module}.{node.name}" for module in shared_modules() for node in ast.walk(modules()[module])
+                if isinstance(node, ast.FunctionDef) and untyped(node)]  # fmt: skip
+
+
+def test_shared_functions_take_what_they_declare() -> None:
+    """Everywhere else ty checks only names and the number of arguments (pyproject.toml)."""
+    files = [f"{module.replace('.', '/')}.py" for module in shared_modules()]
+    rules = [part for rule in STRICT for part in ("--error", rule)]
+    ty = [Path(sys.executable).with_name("ty"), "check", "--python", sys.prefix, "--output-format", "concise", *rules]
+    checked = subprocess.run([*ty, *files], cwd=HAWB.parent, capture_output=True, text=True)
+    assert checked.stdout.strip() == "All checks passed!"
 
 
 def test_kernel_functions_do_not_duplicate_engine_functions() -> None:

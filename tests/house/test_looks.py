@@ -68,7 +68,7 @@ def shot(page, light: str) -> bytes:
 
 def alike(name: str, shots: Callable[[str], bytes]) -> None:
     """Compare a picture in light and in dark with the stored ones."""
-    wrong = [told for light in GROUNDS if (told := compare(f"{name}-{light}", shots(light)))]
+    wrong = [result for light in GROUNDS if (result := compare(f"{name}-{light}", shots(light)))]
     assert not wrong, "\n".join(wrong)
 
 

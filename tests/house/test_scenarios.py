@@ -77,11 +77,11 @@ def test_scenario(file: Path, subtests):
     with subtests.test("has an outcome that the JSON Schema allows"):
         validate("run", json.loads(outcome_json(run)))
     bare = replace(scenario, steps=tuple(step for step in scenario.steps if not isinstance(step.verb, Expect)))
-    bare_told = outcome(Run.of(replace(bare, expect=None)))
+    bare_outcome = outcome(Run.of(replace(bare, expect=None)))
     with subtests.test("has the same outcome without its expectations"):
-        assert [part for part in ("nodes", "queues", "ledger", "consumers") if result[part] != bare_told[part]] == []
+        assert [part for part in ("nodes", "queues", "ledger", "consumers") if result[part] != bare_outcome[part]] == []
     with subtests.test("has the same outcome as a Python script"):
-        assert told_by_script(script(bare)) == bare_told
+        assert outcome_of_script(script(bare)) == bare_outcome
     with subtests.test("has a ledger that balances after every step"):
         moments = [run.moment(steps) for steps in range(len(run.steps) + 1)]
         moments += [run.moment_of(index) for index in range(len(run.steps))]
@@ -90,19 +90,19 @@ def test_scenario(file: Path, subtests):
         check_lanes(run, result)
 
 
-def told_by_script(text: str) -> dict:
+def outcome_of_script(text: str) -> dict:
     """Return the outcome of the cluster that a script makes."""
     names: dict = {}
     exec(compile(text.replace("print(", "str("), "script.py", "exec"), names)
     return names["cluster"].outcome
 
 
-def check_lanes(run: Run, told: dict) -> None:
+def check_lanes(run: Run, result: dict) -> None:
     """Check that the lanes end with the state of each node and the role of each replica in the outcome."""
-    for node, spans in node_states(told).items():
-        assert spans[-1][1].replace("booting", "down") == told["nodes"][node]
-    for name, queue in told["queues"].items():
-        last = {node: spans[-1][1] for node, spans in roles(told, name).items()}
+    for node, spans in node_states(result).items():
+        assert spans[-1][1].replace("booting", "down") == result["nodes"][node]
+    for name, queue in result["queues"].items():
+        last = {node: spans[-1][1] for node, spans in roles(result, name).items()}
         if queue["type"] != "classic":
             assert last == members_of(run, name)
         else:

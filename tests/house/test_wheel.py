@@ -99,15 +99,15 @@ def surroundings(home: Path) -> dict[str, str]:
 
 def test_wheel_installs_the_command_with_its_version(environments, wheel: Path, tmp_path: Path) -> None:
     asked = [environments("") / "hawb", "--version"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=True, env=surroundings(tmp_path),
+    completed = subprocess.run(asked, capture_output=True, text=True, check=True, env=surroundings(tmp_path),
                           timeout=PATIENCE_S)  # fmt: skip
-    assert told.stdout == f"hawb, version {__version__}\n" and wheel.name.startswith(f"hawb-{__version__}-")
+    assert completed.stdout == f"hawb, version {__version__}\n" and wheel.name.startswith(f"hawb-{__version__}-")
 
 
 def test_wheel_contains_the_stories_of_the_lesson_with_their_logs(wheel: Path) -> None:
     stories = {name.rpartition("/")[0] for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".log.gz")}
-    told = ("partition-autoheal", "unsynchronised-mirror-promoted")
-    assert stories == {f"hawb/workbook/data/logs/3.10/{story}" for story in told}
+    kept = ("partition-autoheal", "unsynchronised-mirror-promoted")
+    assert stories == {f"hawb/workbook/data/logs/3.10/{story}" for story in kept}
 
 
 def test_the_extras_of_commands_are_tested() -> None:
@@ -115,11 +115,11 @@ def test_the_extras_of_commands_are_tested() -> None:
 
 
 @pytest.mark.parametrize("words", ["lab {story}", "lab --app", "lessons --language zh"])
-def test_the_lab_is_served_to_whoever_has_the_token(environments, words: str, tmp_path: Path) -> None:
+def test_lab_is_served_to_holders_of_the_token(environments, words: str, tmp_path: Path) -> None:
     port, log = free_port(), tmp_path / "log"
     command = [environments("lab") / "hawb", *Typed(words).filled(tmp_path), "--no-browser", f"--port={port}"]
-    with log.open("wb") as told:
-        server = subprocess.Popen(command, stdout=told, stderr=told, cwd=tmp_path, env=surroundings(tmp_path))
+    with log.open("wb") as file:
+        server = subprocess.Popen(command, stdout=file, stderr=file, cwd=tmp_path, env=surroundings(tmp_path))
     with ended(server):
         address, token = asked_until(lambda: ADDRESS.search(log.read_text()), server)[0].split("?token=")
         shown = asked_until(lambda: once_it_listens(address, token), server)

@@ -34,10 +34,10 @@ def check_partitions(story: Path, apart: list[Absence]) -> None:
     assert bool(cuts) <= bool(apart) <= bool(places)
     for at_s, cut in cuts:
         if isinstance(cut, verbs.Partition) and len(cut.groups) == 2:
-            told = {(names[one.seer], names[one.peer]) for one in apart if one.from_us / 1e6 >= at_s}
+            found = {(names[one.seer], names[one.peer]) for one in apart if one.from_us / 1e6 >= at_s}
             one, other = map(set, cut.groups)
-            assert {*told} <= {(here, there) for here in one | other for there in one | other if here != there}
-            assert {frozenset(ends) for ends in told} & {frozenset((here, there)) for here in one for there in other}
+            assert {*found} <= {(here, there) for here in one | other for there in one | other if here != there}
+            assert {frozenset(ends) for ends in found} & {frozenset((here, there)) for here in one for there in other}
 
 
 def check_kills(story: Path, absent: list[Absence]) -> None:
@@ -49,7 +49,7 @@ def check_kills(story: Path, absent: list[Absence]) -> None:
     assert killed - missed <= ({*killed} if len(killed) > 1 else set())
 
 
-def told(*said: tuple[int, str, str, str | None], reason: str | None = None) -> list[Event]:
+def logged(*said: tuple[int, str, str, str | None], reason: str | None = None) -> list[Event]:
     return [Event(at_us=at_s * 1_000_000, node=node, kind=kind, peer=peer, reason=peer and reason)
             for at_s, node, kind, peer in said]  # fmt: skip
 
@@ -57,32 +57,33 @@ def told(*said: tuple[int, str, str, str | None], reason: str | None = None) -> 
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        (told((1, "a", "node_down", "b"), (9, "a", "node_up", "b"), (11, "a", "rabbit_up", "b")),
+        (logged((1, "a", "node_down", "b"), (9, "a", "node_up", "b"), (11, "a", "rabbit_up", "b")),
          [("a", "b", 1, 11, False)]),
-        (told((1, "b", "node_stopping", None), (2, "a", "rabbit_down", "b"), (3, "b", "rabbit_down", "a")),
+        (logged((1, "b", "node_stopping", None), (2, "a", "rabbit_down", "b"), (3, "b", "rabbit_down", "a")),
          [("a", "b", 2, None, False), ("b", "a", 3, None, False)]),
-        (told((1, "a", "node_down", "b"), (4, "b", "node_down", "a"), (9, "a", "node_up", "b"),
+        (logged((1, "a", "node_down", "b"), (4, "b", "node_down", "a"), (9, "a", "node_up", "b"),
               (9, "b", "node_up", "a")),
          [("a", "b", 1, 9, True), ("b", "a", 4, 9, True)]),
         # who has booted since it missed another no longer does, whatever it says of that
-        (told((1, "a", "node_down", "b"), (3, "a", "node_starting", None), (9, "b", "node_down", "a")),
+        (logged((1, "a", "node_down", "b"), (3, "a", "node_starting", None), (9, "b", "node_down", "a")),
          [("a", "b", 1, None, False), ("b", "a", 9, None, False)]),
         # paused by the partition, which makes the other miss it
-        (told((1, "a", "rabbit_down", "b"), (2, "a", "node_stopping", None), (4, "b", "node_down", "a")),
+        (logged((1, "a", "rabbit_down", "b"), (2, "a", "node_stopping", None), (4, "b", "node_down", "a")),
          [("a", "b", 1, None, True), ("b", "a", 4, None, True)]),
         # paused because a third one was missed first: nothing was heard over this link either
-        *((told((1, "a", "node_stopping", None), (2, "a", "node_down", "b"), (4, "b", "node_down", "a"), reason=reason),
+        *((logged((1, "a", "node_stopping", None), (2, "a", "node_down", "b"), (4, "b", "node_down", "a"),
+                  reason=reason),
            [("a", "b", 2, None, silent), ("b", "a", 4, None, silent)])
           for reason, silent in ((SILENCE, True), ("connection_closed", False))),
         # only Mnesia tells, in one log
-        (told((1, "a", "node_down", "b"), (9, "a", "node_up", "b"), (10, "a", "partition_seen", "b"),
+        (logged((1, "a", "node_down", "b"), (9, "a", "node_up", "b"), (10, "a", "partition_seen", "b"),
               (30, "a", "rabbit_down", "b"), (40, "a", "rabbit_up", "b"), (90, "a", "partition_seen", "b")),
          [("a", "b", 1, 9, True), ("a", "b", 30, 40, False)]),
         # a node that boots knows nothing of what it missed before
-        (told((1, "a", "node_down", "b"), (5, "a", "node_starting", None), (6, "a", "rabbit_up", "b")),
+        (logged((1, "a", "node_down", "b"), (5, "a", "node_starting", None), (6, "a", "rabbit_up", "b")),
          [("a", "b", 1, None, False)]),
         # lines of another node in a log
-        (told((1, "a", "node_down", "a"), (3, "a", "partition_seen", "a"), (5, "a", "node_up", "a")), []),
+        (logged((1, "a", "node_down", "a"), (3, "a", "partition_seen", "a"), (5, "a", "node_up", "a")), []),
     ],
 )  # fmt: skip
 def test_what_was_missed(events, expected):
@@ -91,5 +92,5 @@ def test_what_was_missed(events, expected):
 
 
 def test_no_node_is_found_apart_from_itself() -> None:
-    said = [(one.at_us, one) for one in told((1, "a", "partition_seen", "a"), (2, "a", "partition_seen", "b"))]
+    said = [(one.at_us, one) for one in logged((1, "a", "partition_seen", "a"), (2, "a", "partition_seen", "b"))]
     assert list(found_apart(said, [], 9_000_000)) == [said[1:]]

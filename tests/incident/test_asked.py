@@ -36,14 +36,14 @@ MONTHS = logs("2026-06-01T00:00:00", "2026-11-27T18:00:00")
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [("2026-11-27 08:55", "2026-11-27T08:55:00"), ("2026-11-27T08:55:23.659Z", "2026-11-27T08:55:23.659"),
      ("2026-11-27 08:55:23,659", "2026-11-27T08:55:23.659"), ("2026-11-27T09:55+01:00", "2026-11-27T08:55:00"),
      (" 2026-11-27 09:55:00 +01:00 ", "2026-11-27T08:55:00"), ("2026-11-27", "2026-11-27T00:00:00"),
      ("08:55", "2026-11-27T08:55:00"), ("09:55+01:00", "2026-11-27T08:55:00")],
 )  # fmt: skip
-def test_times_are_parsed_as_people_and_logs_write_them(given, told):
-    assert asked(when(given), None, UTC, ONE_DAY).since_us == us(told)
+def test_times_are_parsed_as_people_and_logs_write_them(given, expected):
+    assert asked(when(given), None, UTC, ONE_DAY).since_us == us(expected)
 
 
 @pytest.mark.parametrize("given", ["", "yesterday", "8:55", "27.11.2026", "2026-13-01", "2026-11-27 25:00", "20261127"])
@@ -72,15 +72,15 @@ def test_time_of_day_belongs_to_the_only_matching_day():
 
 
 @pytest.mark.parametrize(
-    ("since", "until", "reading", "told"),
+    ("since", "until", "reading", "expected"),
     [("08:55", None, MONTHS, "--since: 08:55 has no date, and the logs go from 2026-06-01 00:00:00 UTC to 2026-11-27"),
      ("12:00", None, OVER_MIDNIGHT, "accepted: 2026-11-27 12:00"), ("08:55", None, None, "more than one log"),
      ("2026-12-01", None, MONTHS, "--since: 2026-12-01 is after the end of all logs; accepted: up to 2026-11-27 18:00"),
      (None, "2026-05-01", MONTHS, "--until: 2026-05-01 is before the start of all logs; accepted: from 2026-06-01"),
      ("2026-11-27 09:00", "2026-11-27 08:00", MONTHS, "--until: 2026-11-27 08:00 is not later than --since")],
 )  # fmt: skip
-def test_invalid_span_is_refused_with_the_option_and_accepted_values(since, until, reading, told):
-    with pytest.raises(SpanRefused, match=told):
+def test_invalid_span_is_refused_with_the_option_and_accepted_values(since, until, reading, expected):
+    with pytest.raises(SpanRefused, match=expected):
         asked(since and when(since), until and when(until), UTC, reading)
 
 

@@ -52,8 +52,8 @@ def test_a_partition_that_autoheal_ends():
 def test_a_node_that_pauses_may_be_stopped_then():
     events = [event(at_s, "a", kind) for at_s, kind in
               ((1, "node_starting"), (9, "pause_begun"), (9, "node_stopping"), (15, "node_halting"))]  # fmt: skip
-    told = [(one.kind, one.at_us // SECOND_US) for one in cluster_events(events, {})]
-    assert told == [("node_started", 1), ("node_paused", 9), ("node_stopped", 15)]
+    result = [(one.kind, one.at_us // SECOND_US) for one in cluster_events(events, {})]
+    assert result == [("node_started", 1), ("node_paused", 9), ("node_stopped", 15)]
 
 
 def test_members_that_come_and_go():
@@ -71,11 +71,11 @@ def test_a_member_is_forgotten_with_its_queues():
 
 
 def test_a_synchronisation_has_its_beginning_and_its_end():
-    told = [one for one in found(LOGS / "3.10" / "sync-cancelled") if one.kind == "synchronisation"]
-    assert [(one.count, one.reason, len(one.nodes), len(one.events)) for one in told] == [
+    result = [one for one in found(LOGS / "3.10" / "sync-cancelled") if one.kind == "synchronisation"]
+    assert [(one.count, one.reason, len(one.nodes), len(one.events)) for one in result] == [
         (30010, "done", 1, 3), (0, "done", 1, 3),
     ]  # fmt: skip
-    assert all(one.until_us for one in told)
+    assert all(one.until_us for one in result)
 
 
 def event(at_s: float, node: str, kind: str, **fields) -> Event:

@@ -141,8 +141,8 @@ def test_prefix_of_a_writer_is_the_same_on_each_line():
     head = "2026-11-27 08:55:31.694 [error] <0.1.0>"
     entries = read(f"pod-a rabbitmq {head} one\npod-b rabbitmq {head} two\npod-a rabbitmq  of a\npod-a rabbitmq\n"
                    f"pod-b rabbitmq  of b\n")  # fmt: skip
-    told = {(entry.who, entry.text.rstrip()) for entry in entries}
-    assert told == {("pod-a", "one\n of a"), ("pod-b", "two\n of b")}
+    found = {(entry.who, entry.text.rstrip()) for entry in entries}
+    assert found == {("pod-a", "one\n of a"), ("pod-b", "two\n of b")}
 
 
 def test_message_without_a_date_has_no_time():

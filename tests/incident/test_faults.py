@@ -154,7 +154,7 @@ FAILED_BOOTS = {
 }  # fmt: skip
 
 
-def told(folder, **logs: str) -> Incident:
+def incident_of(folder, **logs: str) -> Incident:
     for name, log in logs.items():
         (folder / f"rabbit@{name}.log").write_text(log, encoding="utf-8")
     return understand([folder], keepers=False)
@@ -167,7 +167,7 @@ def answer(found: Incident) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("log", "why"), FAILED_BOOTS.values(), ids=FAILED_BOOTS)
 def test_failed_boot_is_the_answer_with_its_reason(log, why, tmp_path):
-    found = told(tmp_path, n1=log)
+    found = incident_of(tmp_path, n1=log)
     assert answer(found)[0] == "no" and answer(found)[1].startswith("n1 failed to boot") and why in answer(found)[1]
     assert account(found).picture.title.startswith("At 09:0" if "2026-04-22" in log or "Apr" in log else "At ")
     assert [life.ended_by for life in found.node_runs] == ["failed"]
@@ -176,36 +176,36 @@ def test_failed_boot_is_the_answer_with_its_reason(log, why, tmp_path):
 
 
 def test_unknown_reason_names_the_line_to_read(tmp_path):
-    found = told(tmp_path, n1=FAILED_BOOTS["an unknown reason"][0])
+    found = incident_of(tmp_path, n1=FAILED_BOOTS["an unknown reason"][0])
     [first, *_] = todo(found, account(found).names)
     assert first.what == "Read the log from rabbit@n1.log:2 on: hawb does not know why rabbit@n1 did not boot."
-    found = told(tmp_path, n1=STARTS + severe("frobnicator lost its marbles"))
+    found = incident_of(tmp_path, n1=STARTS + severe("frobnicator lost its marbles"))
     [first, *_] = todo(found, account(found).names)
     assert first.what == "Read rabbit@n1.log:2 and the lines around: hawb does not know this message of an error."
 
 
 def test_unknown_reason_of_several_lines_is_quoted(tmp_path):
     lines = ("Error during startup: {error,", "                          {timeout,", "      {rabbitmq_metadata,x}}}")
-    assert answer(told(tmp_path, n1=STARTS + failed(*lines)))[1].startswith("n1 failed to boot (timeout")
+    assert answer(incident_of(tmp_path, n1=STARTS + failed(*lines)))[1].startswith("n1 failed to boot (timeout")
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"),
+    ("reason", "result"),
     [("{<word>}", ""), ("exit:{aborted,{<word>,[rabbit_runtime_parameters,<word>]}}",
                         " (exit, aborted, rabbit_runtime_parameters)")],
 )  # fmt: skip
-def test_redacted_reason_is_not_quoted(reason: str, told: str):
-    assert boot_why([ClusterEvent(kind="boot_failed", at_us=0, node="n1", reason=reason)], Names({}, {})) == told
+def test_redacted_reason_is_not_quoted(reason: str, result: str):
+    assert boot_why([ClusterEvent(kind="boot_failed", at_us=0, node="n1", reason=reason)], Names({}, {})) == result
 
 
 def test_failed_boot_without_a_time_prevents_a_yes(tmp_path):
-    said, why = answer(told(tmp_path, n1="BOOT FAILED\n===========\nERROR: epmd error for host b: nxdomain\n"))
+    said, why = answer(incident_of(tmp_path, n1="BOOT FAILED\n===========\nERROR: epmd error for host b: nxdomain\n"))
     assert said == "no" and "a boot failed" in why
 
 
 def test_boot_error_alone_is_reported(tmp_path):
-    found = told(tmp_path, n1=severe("Feature flags: `x`: required feature flag not enabled! It must be enabled before"
-                                     " upgrading RabbitMQ."))  # fmt: skip
+    error = "Feature flags: `x`: required feature flag not enabled! It must be enabled before upgrading RabbitMQ."
+    found = incident_of(tmp_path, n1=severe(error))
     assert answer(found)[1].startswith("n1 logged an error of booting: the feature flag x is not enabled")
 
 
@@ -218,11 +218,11 @@ STOPS = (
 def test_node_whose_boot_failed_is_not_started_in_the_story(tmp_path):
     """It is down at the end, or up after a later successful boot."""
     log = STOPS + STARTS + failed("Error during startup: {error,timeout_waiting_for_leader}")
-    found = told(tmp_path, n1=log)
+    found = incident_of(tmp_path, n1=log)
     assert [type(step.verb) for step in found.reconstructed.scenario.steps] == [verbs.Stop, verbs.Wait]
     assert found.outcome["nodes"]["rabbit@n1"] != "running"
     again = log + STARTS.replace("09:00:10", "09:06:00") + RUNS.replace("09:00:15", "09:06:05")
-    found = told(tmp_path, n1=again)
+    found = incident_of(tmp_path, n1=again)
     assert [type(step.verb) for step in found.reconstructed.scenario.steps] == [verbs.Stop, verbs.Start, verbs.Wait]
     assert answer(found)[0] == "no"
 
@@ -232,7 +232,7 @@ def test_repeated_failed_boots_are_reported_once(tmp_path):
                   + failed("Error during startup: {error,timeout_waiting_for_leader}").replace("09:05", f"09:0{minute}")
                   for minute in range(1, 6))  # fmt: skip
     said = "n1 failed to boot 5 times: it waited without success for a leader"
-    assert answer(told(tmp_path, n1=log))[1].startswith(said)
+    assert answer(incident_of(tmp_path, n1=log))[1].startswith(said)
 
 
 ALONE = {
@@ -249,7 +249,7 @@ ALONE = {
 @pytest.mark.parametrize("says", ALONE.values(), ids=ALONE)
 def test_nodes_that_found_no_peers_formed_two_clusters(says, tmp_path):
     log = STARTS + severe(says, level="info") + RUNS.replace("09:00:15", "09:06:00")
-    found = told(tmp_path, a=log, b=log.replace("09:0", "09:1"))
+    found = incident_of(tmp_path, a=log, b=log.replace("09:0", "09:1"))
     assert answer(found) == ("no", "a and b formed two clusters: each found no other node to join")
     [first, *_] = report_of(account(found)).todo
     assert "rabbitmqctl -n rabbit@b join_cluster rabbit@a" in first.commands
@@ -261,7 +261,7 @@ def test_node_that_joined_later_is_not_a_separate_cluster(tmp_path):
     for name, said in (("a", log), ("b", joined)):
         (tmp_path / f"rabbit@{name}.log").write_text(said.replace("09:05:50", "09:07:00"), encoding="utf-8")
     assert "clusters_apart" not in {one.kind for one in understand([tmp_path], keepers=False).cluster_events}
-    assert "clusters_apart" not in {one.kind for one in told(tmp_path, a=log, b=STARTS + RUNS).cluster_events}
+    assert "clusters_apart" not in {one.kind for one in incident_of(tmp_path, a=log, b=STARTS + RUNS).cluster_events}
 
 
 FAULTS = {
@@ -372,7 +372,7 @@ FAULTS = {
 
 @pytest.mark.parametrize(("log", "why"), FAULTS.values(), ids=FAULTS)
 def test_fault_is_the_answer(log, why, tmp_path):
-    found = told(tmp_path, n1=log)
+    found = incident_of(tmp_path, n1=log)
     assert answer(found)[0] == "no" and answer(found)[1].startswith(why)
     assert why in account(found).picture.title
     assert "mary" not in text(report_of(account(found)))
@@ -381,7 +381,7 @@ def test_fault_is_the_answer(log, why, tmp_path):
 def test_worst_fault_comes_first_and_others_are_counted(tmp_path):
     names = "a consumer of a queue", "an operation", "the end of a segment"
     consumer, operation, segment = (FAULTS[name][0] for name in names)
-    said, why = answer(told(tmp_path, n1=STARTS + RUNS + consumer + operation.replace("09:05", "09:06")
+    said, why = answer(incident_of(tmp_path, n1=STARTS + RUNS + consumer + operation.replace("09:05", "09:06")
                             + segment.replace("09:05", "09:07")))  # fmt: skip
     assert (said, why) == ("no", "n1 found damaged data on its disk (orders) (ra_log_segment_unexpected_eof);"
                            " 2 other faults below")  # fmt: skip
@@ -390,13 +390,13 @@ def test_worst_fault_comes_first_and_others_are_counted(tmp_path):
 def test_restarted_queue_is_not_a_separate_fault(tmp_path):
     crash = FAULTS["a classic queue that is not restarted"][0]
     restarted = severe("Restarting crashed queue 'orders' in vhost '/'.", second=12)
-    assert "queue_crashed" not in {one.kind for one in told(tmp_path, n1=crash + restarted).cluster_events}
+    assert "queue_crashed" not in {one.kind for one in incident_of(tmp_path, n1=crash + restarted).cluster_events}
 
 
 def test_supervisors_ending_with_their_node_are_no_faults(tmp_path):
     log = STARTS + RUNS + severe("Application rabbit exited with reason: stopped", level="notice") + severe(
         "    supervisor: {<0.1.0>,rabbit_channel_sup_sup}", "    errorContext: shutdown_error", "    reason: noproc")
-    assert answer(told(tmp_path, n1=log))[0] == "yes"
+    assert answer(incident_of(tmp_path, n1=log))[0] == "yes"
 
 
 ODD = severe("Something frobnicated the store of user 'alice' from 10.0.0.1:4711 badly")
@@ -404,7 +404,7 @@ ODD = severe("Something frobnicated the store of user 'alice' from 10.0.0.1:4711
 
 @pytest.mark.parametrize("level", ["error", "critical", "erro"])
 def test_unknown_error_is_shown_and_prevents_a_yes(level, tmp_path):
-    found = told(tmp_path, n1=STARTS + RUNS + ODD.replace("[error]", f"[{level}]"))
+    found = incident_of(tmp_path, n1=STARTS + RUNS + ODD.replace("[error]", f"[{level}]"))
     assert answer(found) == (
         "unknown", "hawb does not know 1 message of level error or worse, that in rabbit@n1.log:3: Something"
         " frobnicated the store of user <text> from <n> badly")  # fmt: skip
@@ -415,7 +415,7 @@ def test_unknown_error_is_shown_and_prevents_a_yes(level, tmp_path):
 
 def test_few_of_many_unknown_errors_are_shown_with_their_count(tmp_path):
     log = "".join(ODD.replace("09:05:11", f"09:{10 + minute}:11") for minute in range(45))
-    found = told(tmp_path, n1=STARTS + RUNS + log)
+    found = incident_of(tmp_path, n1=STARTS + RUNS + log)
     assert found.reading.severe == 45 and len(found.reading.unread) == 20
     assert "45 messages in all." in text(report_of(account(found)))
 
@@ -425,14 +425,14 @@ def test_client_errors_and_known_noise_are_no_faults(tmp_path):
                  "PLAIN login refused: user 'mary' - invalid credentials") + severe(
         CHANNEL, "operation basic.publish caused a channel exception not_found: no exchange 'x' in vhost '/'"
     )  # fmt: skip
-    assert answer(told(tmp_path, n1=STARTS + RUNS + log)) == (
+    assert answer(incident_of(tmp_path, n1=STARTS + RUNS + log)) == (
         "yes", "no log shows a fault or a change")  # fmt: skip
 
 
 def test_file_that_is_not_a_log_is_named_and_prevents_a_yes(tmp_path):
     (tmp_path / "access.log").write_text('10.0.0.9 - - [22/Apr/2026:09:00:00 +0000] "GET / HTTP/1.1" 200 1\n')
     (tmp_path / "rabbit@n1_upgrade.log").write_text("")
-    found = told(tmp_path, n1=STARTS + RUNS)
+    found = incident_of(tmp_path, n1=STARTS + RUNS)
     assert answer(found)[0] == "unknown" and "access.log is not a RabbitMQ log" in answer(found)[1]
     assert "_upgrade" not in text(report_of(account(found)))
 
@@ -458,29 +458,30 @@ LASTING = {
 
 @pytest.mark.parametrize(("log", "why"), LASTING.values(), ids=LASTING)
 def test_fault_at_the_end_of_the_logs_prevents_a_yes(log, why, tmp_path):
-    assert answer(told(tmp_path, n1=log)) == ("no", why)
+    assert answer(incident_of(tmp_path, n1=log)) == ("no", why)
 
 
 def test_node_down_without_a_log_prevents_a_yes(tmp_path):
     gone = severe("rabbit on node rabbit@n2 down", level="info")
-    assert answer(told(tmp_path, n1=STARTS + RUNS + gone)) == (
+    assert answer(incident_of(tmp_path, n1=STARTS + RUNS + gone)) == (
         "unknown", "n2 is gone since 09:05:11, and its own log is missing")  # fmt: skip
 
 
 def test_damaged_data_of_an_unknown_queue_has_valid_commands(tmp_path):
-    found = told(tmp_path, n1=FAULTS["the write-ahead log"][0])
+    found = incident_of(tmp_path, n1=FAULTS["the write-ahead log"][0])
     [first, *_] = todo(found, account(found).names)
     assert first.commands == ("rabbitmqctl -n rabbit@n1 list_queues name type state",)
     assert "the write-ahead log of Raft there is damaged" in first.what
 
 
 def test_damaged_classic_store_has_no_advice_about_members(tmp_path):
-    found = told(tmp_path, n1=severe("Per-queue store CRC32 check failed in /var/lib/x/1.qs seq id 1 offset 2 size 3"))
+    error = "Per-queue store CRC32 check failed in /var/lib/x/1.qs seq id 1 offset 2 size 3"
+    found = incident_of(tmp_path, n1=severe(error))
     assert "no other copy of what a classic queue cannot read" in todo(found, account(found).names)[0].what
 
 
 def test_node_that_ran_out_of_disk_is_advised_more_disk(tmp_path):
-    found = told(tmp_path, n1=STARTS + "init terminating in do_boot ({error,{badmatch,{error,enospc}}})\n")
+    found = incident_of(tmp_path, n1=STARTS + "init terminating in do_boot ({error,{badmatch,{error,enospc}}})\n")
     assert todo(found, account(found).names)[0].commands == ("df -h",)
 
 
@@ -489,23 +490,23 @@ def test_partition_at_the_end_of_the_logs_prevents_a_yes(tmp_path):
     gone = "".join(severe(f"{what} node rabbit@n2 down{why}", level="info")
                    for what, why in (("rabbit on", ""), ("", ": net_tick_timeout")))  # fmt: skip
     logs = {"n1": STARTS + RUNS + gone.replace("  node", " node"), "n2": (STARTS + RUNS + gone).replace("@n2", "@n1")}
-    assert answer(told(tmp_path, **logs)) == ("no", "n1 and n2 run without each other since 09:05:11")
+    assert answer(incident_of(tmp_path, **logs)) == ("no", "n1 and n2 run without each other since 09:05:11")
 
 
 def test_node_that_stays_paused_prevents_a_yes(tmp_path):
     paused = STARTS + RUNS + severe("node rabbit@n2 down: net_tick_timeout", level="info") + severe(
         "Cluster minority/secondary status detected - awaiting recovery", level="warning", second=12) + severe(
         "RabbitMQ is asked to stop...", level="info", second=12)  # fmt: skip
-    said, why = answer(told(tmp_path, n1=paused))
+    said, why = answer(incident_of(tmp_path, n1=paused))
     assert said == "no" and "n1 has paused since 09:05:12, and has not come back" in why
 
 
 def test_deleted_virtual_host_is_no_fault(tmp_path):
     gone = severe("Virtual host 'shop' is gone. Stopping its top level supervisor.", level="warning")
-    assert answer(told(tmp_path, n1=STARTS + RUNS + gone))[0] == "yes"
+    assert answer(incident_of(tmp_path, n1=STARTS + RUNS + gone))[0] == "yes"
 
 
 def test_cleared_alarm_and_finished_boot_are_no_faults(tmp_path):
-    found = told(tmp_path, n1=STARTS + WAITS.replace("09:05:11", "09:00:11") + RUNS + LASTING["an alarm"][0]
+    found = incident_of(tmp_path, n1=STARTS + WAITS.replace("09:05:11", "09:00:11") + RUNS + LASTING["an alarm"][0]
                  .removeprefix(STARTS + RUNS) + CLEARED)  # fmt: skip
     assert answer(found)[0] == "yes"

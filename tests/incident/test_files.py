@@ -25,9 +25,9 @@ NEWEST_FIRST = OLDEST_FIRST[::-1]
 PACKERS: list[Callable[[bytes], bytes]] = [gzip.compress, bz2.compress, lzma.compress]
 
 
-def packed(folder: Path, told: list[str], packer: Callable[[bytes], bytes] = gzip.compress) -> Path:
+def packed(folder: Path, result: list[str], packer: Callable[[bytes], bytes] = gzip.compress) -> Path:
     """Return a compressed file of these lines."""
-    (folder / "rabbit@a.log.gz").write_bytes(packer("".join(told).encode()))
+    (folder / "rabbit@a.log.gz").write_bytes(packer("".join(result).encode()))
     return folder / "rabbit@a.log.gz"
 
 
@@ -42,11 +42,11 @@ def test_compressed_file_is_read_up_to_the_limits(packer, limits, tmp_path, monk
     assert list(lines(file, Unpacking(Limits(10, 1000)))) == OLDEST_FIRST
 
 
-@pytest.mark.parametrize("told", [OLDEST_FIRST, NEWEST_FIRST])
-def test_content_up_to_the_limit_is_read_in_either_order(told, tmp_path):
-    found = read_file(packed(tmp_path, told), unpacking=Unpacking(Limits(unpacked_mb=1)))
+@pytest.mark.parametrize("expected", [OLDEST_FIRST, NEWEST_FIRST])
+def test_content_up_to_the_limit_is_read_in_either_order(expected, tmp_path):
+    found = read_file(packed(tmp_path, expected), unpacking=Unpacking(Limits(unpacked_mb=1)))
     assert "unpacks to more than 1 MB" in (found.refused or "")
-    assert 10_000 < found.messages < len(told) and found.newest_first is (told is NEWEST_FIRST)
+    assert 10_000 < found.messages < len(expected) and found.newest_first is (expected is NEWEST_FIRST)
 
 
 def test_limit_applies_to_all_files_of_a_cluster(tmp_path):
@@ -80,5 +80,5 @@ def test_help_names_the_limits_and_options_raise_them(command, tmp_path):
     assert f"default: {limits.unpacked_mb:g}" in helped and f"default: {limits.unpacked_ratio:g}" in helped
     file = packed(tmp_path, NEWEST_FIRST)
     for megabytes, ends in (("1", True), ("10", False)):
-        told = CliRunner().invoke(main, [command, str(file), "--unpacked-mb", megabytes]).output
-        assert ("--unpacked-mb allows more" in " ".join(told.split())) is ends
+        output = CliRunner().invoke(main, [command, str(file), "--unpacked-mb", megabytes]).output
+        assert ("--unpacked-mb allows more" in " ".join(output.split())) is ends

@@ -32,8 +32,8 @@ def test_published_survival_of_remissions_is_reproduced():
 
 
 def test_an_exponential_is_kept_unless_another_is_clearly_better():
-    told = fit(Sample.of(REMISSIONS, ENDED))
-    assert told.best.distribution == "exponential" and len(told.candidates) == 3
+    fitted = fit(Sample.of(REMISSIONS, ENDED))
+    assert fitted.best.distribution == "exponential" and len(fitted.candidates) == 3
     drawn = np.random.default_rng(1).lognormal(0, 1.2, 300)
     assert fit(Sample.of(drawn, [True] * 300)).best.distribution == "lognormal"
 
@@ -69,15 +69,15 @@ def test_left_truncated_lengths_are_not_taken_for_fresh_ones():
     ahead = np.array([row[row > 20].min() - 20 for row in ends])
     known, wrong = (fit(Sample.of(ahead, [True] * 400, [fresh] * 400), ["exponential", "lognormal"])
                     for fresh in (False, True))  # fmt: skip
-    told = {one.distribution.distribution: one.distribution for one in known.candidates}["lognormal"]
-    assert told.mean_s == pytest.approx(1.0, rel=0.25) and told.shape == pytest.approx(1.2, rel=0.25)
+    found = {one.distribution.distribution: one.distribution for one in known.candidates}["lognormal"]
+    assert found.mean_s == pytest.approx(1.0, rel=0.25) and found.shape == pytest.approx(1.2, rel=0.25)
     assert wrong.best.mean_s > 1.6
 
 
 def test_draws_are_reproducible_and_likely():
-    told = fit(Sample.of(REMISSIONS, ENDED))
-    assert told.draws(50, 1) == told.draws(50, 1) != told.draws(50, 2)
-    assert {one.distribution for one in told.draws(200)} == {"exponential", "weibull", "lognormal"}
+    fitted = fit(Sample.of(REMISSIONS, ENDED))
+    assert fitted.draws(50, 1) == fitted.draws(50, 1) != fitted.draws(50, 2)
+    assert {one.distribution for one in fitted.draws(200)} == {"exponential", "weibull", "lognormal"}
 
 
 def test_survival_decreases_from_one():

@@ -38,9 +38,9 @@ def test_events_come_back_from_rows_of_the_table(fleet):
 
 def test_the_rows_of_a_cluster_make_the_same_spans(fleet):
     found = read_fleet(clusters([fleet / "cluster-0000"]))
-    told = pa.Table.from_batches([rows(read_logs([fleet / "cluster-0000"]).events)])
-    told = told.append_column("cluster", pa.array(["cluster-0000"] * told.num_rows))
-    assert of_rows(told).to_pylist() == [{name: getattr(span, name) for name in SPANS.arrow.names}
+    result = pa.Table.from_batches([rows(read_logs([fleet / "cluster-0000"]).events)])
+    result = result.append_column("cluster", pa.array(["cluster-0000"] * result.num_rows))
+    assert of_rows(result).to_pylist() == [{name: getattr(span, name) for name in SPANS.arrow.names}
                                          for span in found.spans]  # fmt: skip
     assert (found.files, found.refused) == (3, [])
 

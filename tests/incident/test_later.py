@@ -17,7 +17,7 @@ BEFORE = Before({"version": "3.10"}, [ALL, TWO], [LIMIT], CLASSIC, [])
 LISTED = [{"queue": "kept", "master": "b"}, {"queue": "new", "master": "b", "arguments": {"x-max-length": 5}}]
 
 
-def told(queues, policies=None, steps=(), operator_policies=(LIMIT,)):
+def steps_of(queues, policies=None, steps=(), operator_policies=(LIMIT,)):
     document = {"queues": queues, "policies": policies or [], "operator_policies": operator_policies}
     later = Exports(document, policies is not None)
     found = later_steps(later, BEFORE, steps, us(60))
@@ -27,25 +27,25 @@ def told(queues, policies=None, steps=(), operator_policies=(LIMIT,)):
 
 
 def test_queues_in_one_listing_only_were_declared_or_deleted():
-    assert told(LISTED) == [verbs.Delete("old"), verbs.Declare("new", "b", arguments={"x-max-length": 5})]
+    assert steps_of(LISTED) == [verbs.Delete("old"), verbs.Declare("new", "b", arguments={"x-max-length": 5})]
 
 
 def test_logged_changes_are_not_repeated():
     source = (occurred(5, "queue_declared", "a", "new"),)
     steps = [TimedStep(us(5), verbs.Declare("new", "a"), source), TimedStep(us(6), verbs.Delete("old"), source)]
-    assert told(LISTED, steps=steps) == []
-    assert told(LISTED, steps=[*steps, TimedStep(us(7), verbs.Delete("new"), source)])[-1].queue == "new"
+    assert steps_of(LISTED, steps=steps) == []
+    assert steps_of(LISTED, steps=[*steps, TimedStep(us(7), verbs.Delete("new"), source)])[-1].queue == "new"
 
 
 def test_definitions_say_nothing_of_queues_and_listings_nothing_of_policies():
-    assert told([{"queue": "kept"}], [ALL]) == [verbs.ClearPolicy("two")]
+    assert steps_of([{"queue": "kept"}], [ALL]) == [verbs.ClearPolicy("two")]
     cleared = [verbs.ClearPolicy("two"), verbs.ClearOperatorPolicy("limit")]
-    assert told([{"queue": "kept"}], [ALL], operator_policies=()) == cleared
+    assert steps_of([{"queue": "kept"}], [ALL], operator_policies=()) == cleared
     other = ALL | {"definition": {"ha-mode": "exactly", "ha-params": 2}}
-    assert told([{"queue": "kept"}], [other, TWO]) == [verbs.SetPolicy(**other)]
+    assert steps_of([{"queue": "kept"}], [other, TWO]) == [verbs.SetPolicy(**other)]
     steps = [TimedStep(us(5), verbs.SetPolicy(**other), ())]
-    assert told([{"queue": "kept"}], [other, TWO], steps) == []
-    assert told([LISTED[0], {"queue": "old", "master": "a"}]) == []
+    assert steps_of([{"queue": "kept"}], [other, TWO], steps) == []
+    assert steps_of([LISTED[0], {"queue": "old", "master": "a"}]) == []
 
 
 def test_changed_members_are_those_of_the_later_listing():

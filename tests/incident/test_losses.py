@@ -27,7 +27,7 @@ steps:
 CONNECTED = [Change(BEGINS_US - 5, "a", 1)]
 
 
-def told(clients=(), doubts=(), logged: bool = True, listed_us: int | None = None) -> QueueLosses:
+def loss_of(clients=(), doubts=(), logged: bool = True, listed_us: int | None = None) -> QueueLosses:
     story = reconstruction_of(BEHIND, doubts=doubts)
     (one,) = losses(story, outcome(Run.of(story.scenario)), clients, [], logged, listed_us)
     return one
@@ -60,13 +60,13 @@ def test_messages_of_one_side_are_at_risk_during_a_partition():
 
 
 def test_loss_is_certain_if_no_client_could_consume():
-    one = told()
+    one = loss_of()
     assert [(loss.count, loss.cause) for loss in one.certain] == [(7, "unsynchronised_promotion")]
     assert (one.certainly_lost, one.possible, one.kept) == (7, (), 0)
 
 
 def test_loss_is_possible_if_clients_were_connected():
-    one = told(CONNECTED)
+    one = loss_of(CONNECTED)
     assert not one.certain
     listed = [loss for loss in one.possible if loss.listed]
     assert [(loss.listed, loss.cause) for loss in listed] == [(7, "unsynchronised_promotion")]
@@ -77,24 +77,24 @@ def test_loss_is_possible_if_clients_were_connected():
 
 def test_client_that_left_before_the_listing_consumed_nothing():
     gone = [*CONNECTED, Change(BEGINS_US - 3, "a", 0)]
-    assert not told(gone).certain
-    assert told(gone, listed_us=BEGINS_US - 2).certainly_lost == 7
+    assert not loss_of(gone).certain
+    assert loss_of(gone, listed_us=BEGINS_US - 2).certainly_lost == 7
 
 
 @pytest.mark.parametrize("doubts", [(Doubt(kind="no_listing"),), (Doubt(kind="listed_after"),)])
 def test_no_loss_is_certain_without_a_listing_from_before(doubts):
-    one = told(doubts=doubts)
+    one = loss_of(doubts=doubts)
     assert not one.certain
     assert {loss.cause for loss in one.possible} >= {"unsynchronised_promotion"}
     assert one.kept is None
 
 
 def test_logs_without_connections_have_no_clients():
-    assert not told(logged=False).certain
+    assert not loss_of(logged=False).certain
 
 
 def test_messages_published_when_replicated_are_not_at_risk():
     """b boots until 25 s and has all messages published later."""
-    one = told(CONNECTED)
+    one = loss_of(CONNECTED)
     spans = [(loss.from_us, loss.until_us) for loss in one.possible if not loss.listed and not loss.only]
     assert spans and all(us(20) < until_us <= us(26) for _, until_us in spans)

@@ -37,7 +37,7 @@ def study():
 def test_measured_numbers_apply_to_a_study(numbers, study):
     ours = laid_over(study, numbers).environments["ours"]
     assert left_out(study, numbers) == []
-    told = {
+    data = {
         "failures": (ours.node_failures.every.mean_s, KNOWN.node_failures.every.mean_s),
         "repairs": (ours.node_failures.repair.mean_s, KNOWN.node_failures.repair.mean_s),
         "racks": (ours.rack_failures.every.mean_s, KNOWN.rack_failures.every.mean_s),
@@ -46,8 +46,8 @@ def test_measured_numbers_apply_to_a_study(numbers, study):
         "pace": (ours.timing.sync_messages_s, KNOWN.timing.sync_messages_s),
         "stops": (ours.node_failures.controlled_share, KNOWN.node_failures.controlled_share),
     }
-    assert {name: was for name, (was, _) in told.items()} == {
-        name: pytest.approx(put_in, rel=0.3) for name, (_, put_in) in told.items()
+    assert {name: was for name, (was, _) in data.items()} == {
+        name: pytest.approx(put_in, rel=0.3) for name, (_, put_in) in data.items()
     }
     assert (ours.rack_failures.groups, ours.node_failures.every.shape) == (2, None)
     assert ours.node_failures.repair.distribution == "lognormal"

@@ -46,7 +46,7 @@ def writer(log: Path, story: Path) -> str:
     return next(erlang for erlang, called in story_of(story)["names"].items() if called == name)
 
 
-def told(events: Iterable[Event], names: dict[str, str] | None = None) -> set[tuple]:
+def facts_of(events: Iterable[Event], names: dict[str, str] | None = None) -> set[tuple]:
     """What events tell, whatever file they are in; without `names` whoever wrote them."""
     return {(event.at_us, event.kind, event.peer, event.queue, event.nodes, event.name, event.reason, event.term,
              event.count, names and names[event.node]) for event in events}  # fmt: skip
@@ -177,7 +177,7 @@ def check_json(story: Path, folder: Path) -> None:
                      for entry in entries]  # fmt: skip
         (folder / f"{writer(log, story)}.log").write_bytes(b"\n".join(map(msgspec.json.encode, documents)))
     names = story_of(story)["names"]
-    assert told(read_logs([folder], clients=True).events, names) == told(whole(story).events, names)
+    assert facts_of(read_logs([folder], clients=True).events, names) == facts_of(whole(story).events, names)
 
 
 def check_secrets(story: Path, folder: Path) -> None:
@@ -242,7 +242,7 @@ def test_rotated_and_compressed_files_give_the_same_events(tmp_path_factory, see
             files[-1].write_bytes(gzip.compress(piece.encode()) if place else piece.encode())
     chance.shuffle(files)
     found = read_logs(files, clients=True)
-    assert told(found.events, names) == told(whole(story).events, names)
+    assert facts_of(found.events, names) == facts_of(whole(story).events, names)
 
 
 @IN_A_FOLDER
@@ -257,7 +257,7 @@ def test_nodes_mixed_in_one_file_are_separated(tmp_path_factory, seed, story):
         who = chance.choice([who for who, lines in queues.items() if lines])
         mixed.append(f"{who}  | {queues[who].pop(0)}\n")
     file.write_text("".join(mixed))
-    assert told(read_logs([file], clients=True).events, names) == told(whole(story).events, names)
+    assert facts_of(read_logs([file], clients=True).events, names) == facts_of(whole(story).events, names)
 
 
 @IN_A_FOLDER
@@ -271,7 +271,7 @@ def test_truncated_file_gives_no_additional_events(tmp_path_factory, data, story
     (folder / "cut.log").write_bytes(entire_log[begin:end])
     cut, entire = read_file(folder / "cut.log"), read_file(folder / "whole.log")
     last = cut.events[-1:]  # what it says may be cut too
-    assert told(cut.events) - told(last) <= told(entire.events)
+    assert facts_of(cut.events) - facts_of(last) <= facts_of(entire.events)
     assert not cut.refused
 
 
@@ -346,7 +346,7 @@ def test_log_in_reverse_order_gives_the_same_events(tmp_path):
         (tmp_path / f"{log.name}.log").write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")
     found = read_logs([tmp_path], clients=True)
     assert all(file.newest_first for file in found.files)
-    assert told(found.events) == told(whole(ONE).events)
+    assert facts_of(found.events) == facts_of(whole(ONE).events)
     assert [(event.at_us, event.kind) for event in found.events] == [
         (event.at_us, event.kind) for event in whole(ONE).events
     ]  # fmt: skip

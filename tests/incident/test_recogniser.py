@@ -25,10 +25,10 @@ def of_the_kept_logs() -> tuple[str, ...]:
 
 
 def test_each_message_is_recognised_with_its_kind_and_fields(subtests: pytest.Subtests):
-    for message, kind, told in MESSAGES:
+    for message, kind, item in MESSAGES:
         with subtests.test(msg="kind and fields", message=message[:60]):
             rule, found = RECOGNISER.find(message)
-            assert (rule.kind, found) == (kind, told)
+            assert (rule.kind, found) == (kind, item)
 
 
 def test_every_rule_matches_a_message():

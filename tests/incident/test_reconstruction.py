@@ -100,9 +100,9 @@ def test_requested_synchronisation_is_a_step():
 
 def test_nodes_killed_together_are_one_step():
     sources = [occurred(at_s, "node_killed", node) for at_s, node in ((1, "a"), (1.05, "b"), (9, "c"))]
-    told = together([TimedStep(one.at_us, Kill((one.node,)), (one,)) for one in sources])
-    assert [step.verb for step in told] == [Kill(("a", "b")), Kill(("c",))]
-    assert told[0].source == tuple(sources[:2])
+    result = together([TimedStep(one.at_us, Kill((one.node,)), (one,)) for one in sources])
+    assert [step.verb for step in result] == [Kill(("a", "b")), Kill(("c",))]
+    assert result[0].source == tuple(sources[:2])
 
 
 def test_story_ends_as_the_logs_unless_a_node_still_boots():

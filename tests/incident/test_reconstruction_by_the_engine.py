@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from conftest import LONG
 from kept_logs import DATA
+from logs_by_engine import exports, reading
 from measured_stories import otherwise
 from samples import each_third
-from told_by_engine import exports, reading
 
 from hawb.incident.understanding import Incident, of_reading
 from hawb.scenario.load import load
@@ -32,15 +32,15 @@ def reconstructed(file: Path) -> tuple[dict, Incident]:
     "file", each_third(file for file in FILES if file.stem not in UNSEEN), ids=lambda file: file.stem
 )
 def test_reconstructed_story_ends_alike_or_is_marked_unsure(file: Path, subtests: pytest.Subtests):
-    told, incident = reconstructed(file)
+    result, incident = reconstructed(file)
     if incident.reconstructed is None:
         assert incident.no_scenario
         return
     with subtests.test(msg="a queue that ends differently is reported as not sure"):
-        queues = {name: queue for name, queue in told["queues"].items() if not queue.get("views")}
+        queues = {name: queue for name, queue in result["queues"].items() if not queue.get("views")}
         assert not [one for one in otherwise(incident, queues, {}) if not one.unsure]
     losses = {one.queue: one for one in incident.losses}
-    for queue, account in told["ledger"].items():
+    for queue, account in result["ledger"].items():
         lost = sum(last - first + 1 for first, last in account["lost"])
         found = losses.get(queue)
         with subtests.test(msg="no more is reported as certainly lost than was, and no loss is left out", queue=queue):

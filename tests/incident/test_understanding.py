@@ -22,8 +22,8 @@ def test_incident_lists_changes_that_prevent_the_loss():
 
 def test_exports_may_be_in_any_order():
     files = exports(STORY, "before")
-    told = [understand([STORY], given, keepers=False).reconstructed for given in (files, files[::-1])]
-    assert told[0] == told[1]
+    found = [understand([STORY], given, keepers=False).reconstructed for given in (files, files[::-1])]
+    assert found[0] == found[1]
 
 
 def test_listing_from_after_is_recognised():

@@ -19,7 +19,7 @@ STORIES = yaml.safe_load((DATA / "public-stories.yaml").read_text(encoding="utf-
 KEYS = {"title", "source", "release", "said", "logs", "tells"}
 
 
-def told(one: ClusterEvent) -> str:
+def described(one: ClusterEvent) -> str:
     """Return an event as the story file writes it."""
     ended = one.reason if one.kind in ("synchronisation", "partition_begun") else None
     node = None if one.kind == "synchronisation" else one.node
@@ -37,7 +37,7 @@ def test_public_incident_is_explained_as_published(story: dict[str, Any], subtes
         (tmp_path / name).write_text(text, encoding="utf-8")
     found = understand([tmp_path], keepers=False)
     with subtests.test(msg="what happened is read"):
-        assert [told(one) for one in found.cluster_events] == story["tells"]
+        assert [described(one) for one in found.cluster_events] == story["tells"]
     if "events" in story:
         with subtests.test(msg="each message is read as its kind of event"):
             assert [event.kind for event in read_logs([tmp_path]).events] == story["events"]

@@ -38,10 +38,10 @@ def test_listing_belongs_to_the_last_declared_queue():
 
 
 @pytest.mark.parametrize(
-    "told", [("member_added", "c"), ("queue_deleted", None), ("queue_declared", "a"), ("member_change_failed", "c")]
+    "expected", [("member_added", "c"), ("queue_deleted", None), ("queue_declared", "a"), ("member_change_failed", "c")]
 )
-def test_logged_additions_are_not_repeated(told):
-    kind, node = told
+def test_logged_additions_are_not_repeated(expected):
+    kind, node = expected
     assert added(occurred(15, kind, node, "orders")) == (["a"], [])
 
 

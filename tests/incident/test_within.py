@@ -21,7 +21,7 @@ A, B, C = (f"n{number}@10.77.0.{number}" for number in (1, 2, 3))
 
 
 @cache
-def told(since: str | None = None, until: str | None = None, story=CRASHED, moment: str = "before") -> Incident:
+def incident_of(since: str | None = None, until: str | None = None, story=CRASHED, moment: str = "before") -> Incident:
     ends = [None if one is None else when(one) for one in (since, until)]
     return understand([story], exports(story, moment), since=ends[0], until=ends[1], keepers=False)
 
@@ -37,21 +37,21 @@ def ends(incident: Incident) -> dict:
 
 
 def test_span_that_covers_everything_changes_nothing():
-    whole, same = told(), told("12:04:00", "12:06:00")
+    whole, same = incident_of(), incident_of("12:04:00", "12:06:00")
     assert same.reconstructed == whole.reconstructed
     assert same.losses == whole.losses and same.comparison == whole.comparison
 
 
 def test_story_begins_with_the_first_fault_of_the_span():
     """A node was restarted before the span: its mirror exists, with unknown content."""
-    incident = told("12:05:00")
+    incident = incident_of("12:05:00")
     assert steps_of(incident) == [("stop", (C,)), ("kill", (A,))]
     assert incident.reconstructed.scenario.cluster.down == {}
-    assert ends(incident) == ends(told())
+    assert ends(incident) == ends(incident_of())
 
 
 def test_node_down_at_the_start_of_the_span_is_down_in_the_story():
-    incident = told("12:04:50")
+    incident = incident_of("12:04:50")
     assert incident.reconstructed.scenario.cluster.down == {B: "stopped"}
     assert steps_of(incident) == [("start", (B,)), ("stop", (C,)), ("kill", (A,))]
     [queue] = incident.reconstructed.scenario.queues
@@ -61,7 +61,7 @@ def test_node_down_at_the_start_of_the_span_is_down_in_the_story():
 
 
 def test_the_story_ends_with_the_span():
-    incident = told(until="12:05:03")
+    incident = incident_of(until="12:05:03")
     assert steps_of(incident)[-1] == ("stop", (C,))
     assert ends(incident)["ha.orders"][0] == A
     assert not any(one.certain for one in incident.losses) and not incident.comparison.apart
@@ -74,12 +74,12 @@ def test_listing_from_after_does_not_describe_the_end_of_a_span():
 
 
 def test_span_without_events_has_no_story():
-    incident = told("12:04:46", "12:04:57")
+    incident = incident_of("12:04:46", "12:04:57")
     assert incident.reconstructed is None and incident.no_scenario
 
 
 def test_story_begins_with_an_ongoing_partition():
-    whole = told(story=PARTED)
+    whole = incident_of(story=PARTED)
     [begins] = [one for one in whole.cluster_events if one.kind == "partition_begun"][:1]
     since_us = begins.at_us + 1_000_000
     assert begins.until_us > since_us

@@ -17,9 +17,9 @@ def test_each_moment_can_be_viewed_and_the_last_is_the_present(lab):
         lab.look_at(position)
         seen.append((lab.outcome["time_s"], len(lab.outcome["events"]), lab.story_place[0]))
         assert (lab.position, lab.looks_back) == (position, position < lab.moments - 1)
-        told = len(lab.outcome["events"])
-        assert lab.outcome["events"] == end["events"][:told]
-        assert all(event["t"] > lab.outcome["time_s"] for event in end["events"][told:])
+        result = len(lab.outcome["events"])
+        assert lab.outcome["events"] == end["events"][:result]
+        assert all(event["t"] > lab.outcome["time_s"] for event in end["events"][result:])
     assert seen == sorted(seen)
     assert lab.outcome is end
     assert not lab.can_undo

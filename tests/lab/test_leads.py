@@ -14,18 +14,18 @@ def test_causes_precede_effects_and_omitted_events_are_counted(controller):
         controller.act("declare", {"queue": f"t{number}", "node": "a", "durable": False})
         controller.act("publish", {"queue": f"t{number}", "count": 1, "persistent": False})
     controller.act("kill", "a")
-    told = happened(controller.outcome, controller.was, Drafts())
-    assert len(told["told"]) == MOST_SENTENCES
-    assert told["more"] > 0
-    assert "loss" in {one["tone"] for one in told["told"]}
+    found = happened(controller.outcome, controller.was, Drafts())
+    assert len(found["told"]) == MOST_SENTENCES
+    assert found["more"] > 0
+    assert "loss" in {one["tone"] for one in found["told"]}
 
 
 def test_events_begin_with_the_fault_and_are_in_order(controller):
     controller.act("kill", "a")
-    told = happened(controller.outcome, controller.was, Drafts())["told"]
-    assert told[0]["text"] == "a was killed."
-    assert [float(one["t"]) for one in told] == sorted(float(one["t"]) for one in told)
-    texts = [one["text"] for one in told]
+    found = happened(controller.outcome, controller.was, Drafts())["told"]
+    assert found[0]["text"] == "a was killed."
+    assert [float(one["t"]) for one in found] == sorted(float(one["t"]) for one in found)
+    texts = [one["text"] for one in found]
     took_over = next(place for place, text in enumerate(texts) if "not synchronised, took over ha.orders" in text)
     assert took_over < next(place for place, text in enumerate(texts) if text.startswith("Messages 1 to 100"))
 
@@ -48,8 +48,8 @@ def test_links_have_slider_positions_and_stay_while_looking_back():
         ("c was stopped", None), ("a was killed", 0), ("b took over without 100 messages", 1),
     ]  # fmt: skip
     controller.look_at(0)
-    told = leads(controller, Drafts())
-    assert (told["chains"], told["verdict"]["tone"]) == ([links], "harmed")
+    found = leads(controller, Drafts())
+    assert (found["chains"], found["verdict"]["tone"]) == ([links], "harmed")
 
 
 def test_each_change_has_a_price(controller):
@@ -61,8 +61,8 @@ def test_each_change_has_a_price(controller):
 
 
 def test_nothing_is_suggested_before_the_first_action(controller):
-    told = leads(controller, Drafts())
-    assert (told["now"]["next"], told["now"]["kept"], told["step"]) == ([], [], "stop c")
+    found = leads(controller, Drafts())
+    assert (found["now"]["next"], found["now"]["kept"], found["step"]) == ([], [], "stop c")
 
 
 def test_expect_step_is_not_shown_as_an_action(controller):

@@ -287,9 +287,9 @@ def test_alarm_is_shown_at_its_node(lab):
 def test_nodes_show_whether_they_are_safe_to_stop_when_asked(lab):
     assert lab.stage.view["bar"]["forecasts"] == {}
     ask(lab, "more", entry="safe to stop?")
-    told = {one["way"]: one for one in lab.stage.view["bar"]["forecasts"]["a"]}
-    assert (told["stop"]["mark"], told["kill"]["mark"]) == ("◌ outage", "▼ loss")
-    assert "ha.orders loses 100 messages" in told["kill"]["told"]
+    found = {one["way"]: one for one in lab.stage.view["bar"]["forecasts"]["a"]}
+    assert (found["stop"]["mark"], found["kill"]["mark"]) == ("◌ outage", "▼ loss")
+    assert "ha.orders loses 100 messages" in found["kill"]["told"]
     assert "c" not in lab.stage.view["bar"]["forecasts"]
     assert "check_if_node_is_mirror_sync_critical: fails for ha.orders" in page_text(lab)
     panel(lab, "Safe?").beside.value = False

@@ -65,8 +65,8 @@ def test_uploads_are_read_definitions_first(lab):
     real = Path(__file__).parents[2] / "data" / "real"
 
     def files(*names: str) -> tuple[dict, ...]:
-        told = {"type": "application/json", "size": 0, "last_modified": datetime(2024, 1, 1)}
-        return tuple(told | {"name": name, "content": memoryview((real / name).read_bytes())} for name in names)
+        data = {"type": "application/json", "size": 0, "last_modified": datetime(2024, 1, 1)}
+        return tuple(data | {"name": name, "content": memoryview((real / name).read_bytes())} for name in names)
 
     cluster = panel(lab, "Cluster")
     cluster.listings.value = files("api-nodes.json")
@@ -81,10 +81,10 @@ def test_uploads_are_read_definitions_first(lab):
 
 def test_virtual_host_of_an_upload_is_passed_on(lab):
     content = b'{"queues": [{"name": "q", "durable": true, "auto_delete": false, "arguments": {}}]}'
-    told = {"name": "d.json", "type": "", "size": 0, "last_modified": datetime(2024, 1, 1)}
+    data = {"name": "d.json", "type": "", "size": 0, "last_modified": datetime(2024, 1, 1)}
     cluster = panel(lab, "Cluster")
     cluster.vhost.value = "shop"
-    cluster.definitions.value = (told | {"content": memoryview(content)},)
+    cluster.definitions.value = (data | {"content": memoryview(content)},)
     assert list(lab.controller.outcome["queues"]) == ["shop::q"]
 
 

@@ -62,9 +62,9 @@ def test_what_if_lists_changes_that_prevent_the_loss_and_opens_each(lab):
     on_node(lab, "a", "kill")
     assert what_if.harm.options[0][0] == "100 messages of ha.orders lost at 7.321 s, by step 16 (kill)"
     press(lab, "what would have kept the messages?")
-    told = page_text(lab)
-    assert "ha-sync-mode: automatic" in told
-    assert "each node of the cluster has one already" in told
+    text = page_text(lab)
+    assert "ha-sync-mode: automatic" in text
+    assert "each node of the cluster has one already" in text
     what_if.change.value = next(one for label, one in what_if.change.options if label == "ha-sync-mode: automatic")
     press(lab, "open its story")
     assert lab.controller.outcome["losses"] == []
@@ -143,6 +143,6 @@ def test_impossible_variant_is_explained(lab):
 
 
 def test_only_web_addresses_in_a_note_are_links():
-    told = story_panel.linked(f"https://a.org/x-1?<b>. javascript:alert(1) {NASTY}")
-    assert told.startswith('<a href="https://a.org/x-1" target="_blank" rel="noopener noreferrer">')
-    assert told.count("<") == 2
+    text = story_panel.linked(f"https://a.org/x-1?<b>. javascript:alert(1) {NASTY}")
+    assert text.startswith('<a href="https://a.org/x-1" target="_blank" rel="noopener noreferrer">')
+    assert text.count("<") == 2

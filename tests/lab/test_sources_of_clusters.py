@@ -61,13 +61,13 @@ def test_uploads_are_stored_in_their_folder_whatever_their_names(tmp_path):
 
 def test_first_comment_of_a_file_is_shown(tmp_path):
     file = tmp_path / "x.yaml"
-    for text, told in (
+    for text, item in (
         ("# https://a.org/1: a guide,\n# #anchor.\nscenario: x\n# later\n", ("https://a.org/1: a guide, #anchor.",)),
         ("scenario: x\n# later\n", ()),
         ("#\n", ()),
     ):
         file.write_text(text)
-        assert said_first(file) == told
+        assert said_first(file) == item
     file.write_bytes(b"\xff")
     assert said_first(file) == said_first(tmp_path / "none") == ()
 

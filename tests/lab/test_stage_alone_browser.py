@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from browser_pages import PATIENCE_S, chromium, keep_picture
-from stage_pages import told
+from stage_pages import received
 
 from hawb.lab.controller import Controller
 from hawb.lab.page import Lab
@@ -29,7 +29,7 @@ async ([esm, css, state, dark]) => {
     get: (name) => state[name],
     on: (name, listener) => { listeners[name] = listener; },
     send: async (message) => {
-      state.view = await window.tell(message);
+      state.view = await window.send_message(message);
       listeners["change:view"]();
     },
   };
@@ -49,9 +49,9 @@ def page(request: pytest.FixtureRequest) -> Iterator:
     with chromium() as browser:
         page = browser.new_page(viewport={"width": 1080, "height": 720}, reduced_motion="reduce")
         page.set_default_timeout(PATIENCE_S * 1000)
-        page.expose_function("tell", lambda message: stage.receive(message) or stage.view)
+        page.expose_function("send_message", lambda message: stage.receive(message) or stage.view)
         page.set_content("<!DOCTYPE html><html lang='en'><title>marimo</title><body>")
-        page.evaluate(MARIMO, [stage._esm, stage._css, told(stage), request.param])
+        page.evaluate(MARIMO, [stage._esm, stage._css, received(stage), request.param])
         page.stage, page.dark = stage, request.param
         yield page
 

@@ -262,10 +262,10 @@ def test_cut_link_is_visible_before_and_after_detection(size):
         assert page.locator(".hs-name").count() == len(page.lab.controller.outcome["queues"])
         assert page.locator(".hs-state", has_text="b and c: down").count() == 1
         assert (page.evaluate(CUT), page.evaluate(INNER)) == ([], 0)
-        told, more = page.locator(".hs-happened li"), page.locator(".hs-happened").get_by_role("button")
+        result, more = page.locator(".hs-happened li"), page.locator(".hs-happened").get_by_role("button")
         count = page.lab.stage.view["leads"]["happened"]
-        assert int(more.inner_text().split()[1]) == len(count["told"]) - told.count() + count["more"]
-        assert told.filter(has_text="took over ha.orders").count() == 1
+        assert int(more.inner_text().split()[1]) == len(count["told"]) - result.count() + count["more"]
+        assert result.filter(has_text="took over ha.orders").count() == 1
 
 
 PHONE = (390, 844)

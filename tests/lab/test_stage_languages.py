@@ -80,9 +80,9 @@ def entries_of(lab: Lab, menu: str) -> list[dict]:
 
 @pytest.mark.full
 def test_texts_of_the_stage_come_from_the_catalogues(wide: Lab) -> None:
-    told = [wide.stage.view, wide.stage.menus]
+    found = [wide.stage.view, wide.stage.menus]
     labels = [entry["label"] for menu in ("node", "queue") for entry in entries_of(wide, menu)]
-    left = {text: words for text in (*texts_of(told), *labels) if (words := plain_words(text, names_of(wide)))}
+    left = {text: words for text in (*texts_of(found), *labels) if (words := plain_words(text, names_of(wide)))}
     assert not left
 
 
@@ -140,8 +140,8 @@ def test_two_labs_in_one_process_keep_their_languages(monkeypatch: pytest.Monkey
     labels = [{entry["label"] for entry in entries_of(lab, "node")} for lab in (chinese, portuguese)]
     assert "强制终止" in labels[0]
     assert "encerrar à força" in labels[1]
-    told = [lab.stage.view["leads"]["happened"]["told"][0]["text"] for lab in (chinese, portuguese)]
-    assert told == ["b 被受控关闭。", "b foi desligado de forma controlada."]
+    found = [lab.stage.view["leads"]["happened"]["told"][0]["text"] for lab in (chinese, portuguese)]
+    assert found == ["b 被受控关闭。", "b foi desligado de forma controlada."]
 
 
 def test_result_of_a_click_is_in_the_language_of_the_lab() -> None:

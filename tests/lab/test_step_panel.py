@@ -81,9 +81,9 @@ def test_refusal_is_shown_beside_its_field(lab):
     inputs = lab.step.form.inputs
     inputs["queue"].widget.value, inputs["count"].widget.value, inputs["priority"].widget.value = "q", "1", "999"
     lab.step.play.click()
-    told = {key: message.box.value for key, message in lab.step.form.messages.items() if message.box.value}
-    assert list(told) == ["priority"]
-    assert "publish.priority: not accepted" in told["priority"]
+    found = {key: message.box.value for key, message in lab.step.form.messages.items() if message.box.value}
+    assert list(found) == ["priority"]
+    assert "publish.priority: not accepted" in found["priority"]
     assert inputs["priority"].widget.value == "999"
     inputs["priority"].widget.value, inputs["mode"].widget.value = "", "tx"
     lab.step.play.click()

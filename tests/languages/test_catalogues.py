@@ -98,7 +98,7 @@ def test_each_text_is_translated_and_none_is_obsolete(name: str, domain: str) ->
 def test_translation_has_the_placeholders_of_its_text(name: str, domain: str) -> None:
     def differs(message: Message) -> bool:
         had = set().union(*map(places, forms(message.id)))
-        return any(places(told) != had for told in forms(message.string))
+        return any(places(text) != had for text in forms(message.string))
 
     assert not [message.id for message in kept(name, domain) if message.id and differs(message)]
 
@@ -108,9 +108,9 @@ def test_compiled_catalogue_is_up_to_date(name: str, domain: str) -> None:
     read = languages.catalogue(name, domain)
     for message in kept(name, domain):
         if message.id:
-            told = forms(message.string)
+            result = forms(message.string)
             one, *several = forms(message.id)
-            for number, text in zip((1, 5) if len(told) > 1 else (5,), told, strict=True):
+            for number, text in zip((1, 5) if len(result) > 1 else (5,), result, strict=True):
                 found = read.ngettext(one, several[0], number) if several else _read(read, message)
                 assert found == text, "python -m hawb.languages.catalogues"
 
@@ -125,7 +125,7 @@ def test_translation_ends_as_its_text(name: str, domain: str) -> None:
     ends = re.compile(r"[.。]\s*$")
     mixed = [
         message.id for message in kept(name, domain) if message.id
-        for told in forms(message.string) if bool(ends.search(told)) != bool(ends.search(forms(message.id)[-1]))
+        for text in forms(message.string) if bool(ends.search(text)) != bool(ends.search(forms(message.id)[-1]))
     ]  # fmt: skip
     assert not mixed
 

@@ -111,10 +111,10 @@ def test_two_notebooks_of_one_name_are_refused(tmp_path):
 
 @pytest.mark.full
 def test_a_notebook_without_stored_answers_is_run_first(tmp_path):
-    told = []
+    result = []
     source = 'from hawb.lessons import predict\npredict("Who is it?", ["b", "c"], "99-who", "c")'
-    files = files_of([written(tmp_path, new_code_cell(source))], told.append)
-    assert told == ["99-own.ipynb: runs now, because it does not store the right answers to its predictions"]
+    files = files_of([written(tmp_path, new_code_cell(source))], result.append)
+    assert result == ["99-own.ipynb: runs now, because it does not store the right answers to its predictions"]
     assert "Right: <b>c</b>" in files["answers.html"]
     with pytest.raises(NotALesson, match=r"99-own\.ipynb: a cell fails: ZeroDivisionError"):
         files_of([written(tmp_path, new_code_cell(f"1/0\n{source}"))])

@@ -48,7 +48,7 @@ def test_lessons_that_ask_or_show_nothing_are_left_out():
     assert "Contents" not in answer_sheet([silent, LESSON]) + slides([silent, LESSON])
 
 
-def test_slides_begin_with_the_lesson_and_do_not_tell_the_answer():
+def test_slides_begin_with_the_lesson_and_leave_out_the_answer():
     page = slides([LESSON])
     assert words(page) == ("Slides of the lessons 99 · A lesson 1 picture 1 / 2"
                            " 99 · A lesson Part A story . Who? 2 / 2")  # fmt: skip

@@ -16,7 +16,7 @@ def of(**setting: str) -> endings.Ending:
 
 
 @pytest.mark.parametrize(
-    ("setting", "tone", "told"),
+    ("setting", "tone", "expected"),
     [
         ({}, "lost", ["7,200,000 messages lost"]),
         ({FAULT: "stop"}, "harmed", ["out of use for 5 min", "1,000 messages not confirmed"]),
@@ -26,9 +26,9 @@ def of(**setting: str) -> endings.Ending:
         ({TYPE: "quorum"}, "well", ["nothing is lost, and the queue was always there"]),
     ],
 )
-def test_cost_of_a_setting(setting, tone, told):
+def test_cost_of_a_setting(setting, tone, expected):
     found = endings.ending(setting)
-    assert (found.tone, found.lines()) == (tone, told)
+    assert (found.tone, found.lines()) == (tone, expected)
 
 
 def test_cell_shows_the_worst_effect():

@@ -121,13 +121,13 @@ def test_hidden_clusters_differ_in_everything():
 
 
 def test_answer_of_every_prediction_is_among_its_choices():
-    told = []
+    found = []
     for cell in code_cells():
         for key in PREDICTED.findall(cell.source):
-            told.append(key)
+            found.append(key)
             shown = next(output.data for output in cell.outputs if TRUTH in output.get("data", {}))
             choices = re.search(r"\[(.*)\]$", shown["text/plain"])[1]
             value = re.match(r"It is: (.*)\.$", shown[TRUTH], re.MULTILINE)[1]
             assert value.isdecimal() if choices == "a number" else value in choices, key
-    assert len(set(told)) == len(told)
-    assert len(told) >= 6 * len(LESSONS)
+    assert len(set(found)) == len(found)
+    assert len(found) >= 6 * len(LESSONS)

@@ -208,9 +208,9 @@ def test_rule_is_shown_with_code_source_and_evidence():
 
 
 def test_recording_of_a_real_broker_is_shown():
-    told = [one for one in rule("matches").scenarios if one.name == "policy-pattern-is-a-search"]
-    assert "RabbitMQ 3.10.8, recorded " in told[0].recorded[0]
-    assert "ha.orders running on a" in told[0].recorded[0]
+    found = [one for one in rule("matches").scenarios if one.name == "policy-pattern-is-a-search"]
+    assert "RabbitMQ 3.10.8, recorded " in found[0].recorded[0]
+    assert "ha.orders running on a" in found[0].recorded[0]
     cancelled = [one for one in rule("abort_sync").scenarios if one.name == "sync-cancelled"]
     assert cancelled[0].recorded[0].endswith("ha.orders running on a with no messages, synchronised on b")
 
@@ -361,9 +361,9 @@ def test_long_story_line_wraps_beside_its_time():
 
 
 def test_text_is_wrapped():
-    told = tell("one\n" + "a word " * 30 + "\nha-promote-on-failure", last=2)
-    assert repr(told).splitlines()[0].startswith("a word")
-    assert all(len(line) <= 116 for line in repr(told).splitlines())
+    result = tell("one\n" + "a word " * 30 + "\nha-promote-on-failure", last=2)
+    assert repr(result).splitlines()[0].startswith("a word")
+    assert all(len(line) <= 116 for line in repr(result).splitlines())
 
 
 # What a reader sees of the notebooks

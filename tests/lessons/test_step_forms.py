@@ -31,9 +31,9 @@ def test_an_exercise_shows_how_each_of_its_steps_is_written():
     page = exercise("15-forget").value
     assert "{&#x27;forget_cluster_node&#x27;: {&#x27;node&#x27;: &#x27;a&#x27;}}</code>, besides: from, offline" in page
     for each in EXERCISES.values():
-        told = exercise(each.key).value
-        assert told.count("<li>") == len(each.verbs), each.key
-        assert ("how it is written" in told) is (each.form is Form.STEPS), each.key
+        value = exercise(each.key).value
+        assert value.count("<li>") == len(each.verbs), each.key
+        assert ("how it is written" in value) is (each.form is Form.STEPS), each.key
 
 
 def test_missing_answer_shows_an_example_of_the_expected_form(tmp_path, monkeypatch):

@@ -73,8 +73,8 @@ def test_the_guess_of_the_reader_whose_run_is_stored_is_left_out(truth):
 
 def test_the_answer_of_a_study_is_in_a_later_cell():
     asked = predicted("Predict: How many? [a number]", "", 'predict("How many?", int, "30-many")')
-    told = new_code_cell('truth("30-many", many)', outputs=[output(text="It is: 7.")])
-    assert read(asked, "Then the study.", told, "That is why.").asked == (
+    result = new_code_cell('truth("30-many", many)', outputs=[output(text="It is: 7.")])
+    assert read(asked, "Then the study.", result, "That is why.").asked == (
         Predicted("30-many", "How many?", "", "7", (), "That is why."),
     )
 

@@ -161,13 +161,13 @@ def test_an_edition_runs_and_answers_in_its_language(language: str, name: str, t
     # What a busy machine prints in two goes is one output.
     client = NotebookClient(notebook, timeout=60, coalesce_streams=True, resources={"metadata": {"path": str(folder)}})
     played = client.execute()
-    said = [told(output) for cell in played.cells if cell.cell_type == "code" for output in cell.outputs]
-    english = [told(output) for cell in original(name).cells if cell.cell_type == "code" for output in cell.outputs]
+    said = [printed(output) for cell in played.cells if cell.cell_type == "code" for output in cell.outputs]
+    english = [printed(output) for cell in original(name).cells if cell.cell_type == "code" for output in cell.outputs]
     assert len(said) == len(english)
     assert not in_english(said)
 
 
-def told(output: nbformat.NotebookNode) -> str:
+def printed(output: nbformat.NotebookNode) -> str:
     return output.get("text") or output["data"]["text/plain"]
 
 

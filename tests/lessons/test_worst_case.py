@@ -20,8 +20,8 @@ def test_found_story_is_shown_as_a_scenario():
 
 def test_absence_of_a_story_is_stated():
     found = worst(quorum(), "lost-confirmed", 1, 0)
-    told = repr(found).splitlines()
-    assert told[:2] == [
+    lines = repr(found).splitlines()
+    assert lines[:2] == [
         "Is every confirmed message safe?", "✓ Yes: no confirmed message is lost within 1 fault and no operations.",
     ]  # fmt: skip
     with pytest.raises(ValueError, match="no story"):

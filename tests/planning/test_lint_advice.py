@@ -107,9 +107,9 @@ def test_advice_that_improves_nothing_is_not_given():
     two = cluster(queues=[queue("q", node="a")], nodes={"a": True, "b": True}, version="4.0")
     assert [*bad(lint(two).findings)] == ["classic-queue"]
     assert helping(lint(two), 3) == ([], ["classic-queue"])  # a majority of two members is both
-    told = findings.report_of("", lint(two))
-    assert not any("anew as a quorum queue" in one.what for one in told.todo)
-    [row] = [row for row in told.parts[1].table.rows if row[0] == "classic-queue"]
+    report = findings.report_of("", lint(two))
+    assert not any("anew as a quorum queue" in one.what for one in report.todo)
+    [row] = [row for row in report.parts[1].table.rows if row[0] == "classic-queue"]
     assert row[2] == ""
 
 

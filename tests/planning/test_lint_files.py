@@ -39,8 +39,8 @@ def test_queues_of_a_real_cluster_have_the_policies_that_its_broker_reports():
 
 def test_findings_of_a_real_cluster():
     found = lint(inventory.of_files(FILES))
-    told = {(finding.code, finding.name) for finding in found.findings if finding.severity != "note"}
-    assert told == {
+    result = {(finding.code, finding.name) for finding in found.findings if finding.severity != "note"}
+    assert result == {
         ("mirroring-silenced", "orders.tmp.carts"),
         ("one-replica", "orders.tmp.carts"),
         ("promotes-always-on-shutdown", "always"),
@@ -53,7 +53,7 @@ def test_findings_of_a_real_cluster():
     assert [policy.name for policy in found.assigned.assignments[8].silenced] == ["orders-safe"]
 
 
-def told_of(given: Inventory, found: Report) -> list[tuple]:
+def queue_rows(given: Inventory, found: Report) -> list[tuple]:
     """Return names, effective definition, policies and findings of each queue in a report."""
     one_by_one = zip(given.queues, found.assigned.assignments, found.queues, strict=True)
     return [
@@ -72,8 +72,8 @@ def test_queues_checked_together_have_the_findings_of_each_alone(files: list[Pat
     alone = []
     for one in given.queues:
         just = msgspec.structs.replace(given, queues=[one])
-        alone += told_of(just, lint(just))
-    assert told_of(given, found) == alone
+        alone += queue_rows(just, lint(just))
+    assert queue_rows(given, found) == alone
 
 
 def test_queues_with_different_overridden_policies_are_checked_separately():
@@ -99,11 +99,11 @@ def test_reading_keeps_no_state_for_the_next():
 
 def test_scenario_is_linted_at_its_end():
     played = Run.of(load(ROOT / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"))
-    told = inventory.of_run(played)
-    assert told.nodes == {"a": False, "b": True, "c": False}
-    [standing] = told.queues
+    result = inventory.of_run(played)
+    assert result.nodes == {"a": False, "b": True, "c": False}
+    [standing] = result.queues
     assert (standing.facts.node, standing.facts.mirrors, standing.facts.message_bytes) == ("b", [], 10_240)
-    [finding] = lint(told).findings
+    [finding] = lint(result).findings
     assert (finding.code, finding.name) == ("no-mirror-runs", "ha.orders")
 
 
@@ -150,11 +150,11 @@ def test_mutated_export_or_listing_is_linted_or_refused(
         {"component": "operator_policy", "name": body.pop("name"), "vhost": body.pop("vhost"), "value": body}
         for body in bodies[:3]
     ]
-    told = [policy["definition"] for policy in export["policies"]] + [body["definition"] for body in bodies[:3]]
-    told_of_queues = [queue["arguments"] for queue in export["queues"]]
-    told_of_queues += [queue["effective_policy_definition"] for queue in listing]
+    result = [policy["definition"] for policy in export["policies"]] + [body["definition"] for body in bodies[:3]]
+    listed_queues = [queue["arguments"] for queue in export["queues"]]
+    listed_queues += [queue["effective_policy_definition"] for queue in listing]
     for _ in range(draw.randint(1, 9)):
-        place = draw.choice(draw.choice([told, export["policies"], listing, told_of_queues]))
+        place = draw.choice(draw.choice([result, export["policies"], listing, listed_queues]))
         keys = list(place) if draw.random() < 0.3 and place else KEYS + [f"x-{key}" for key in KEYS] + ["pattern"]
         if isinstance(place, dict):
             place[draw.choice(keys)] = draw.choice(ODD)

@@ -154,14 +154,14 @@ def test_negative_delivery_limit_is_dropped_before_4_0():
 
 
 def test_default_delivery_limit_is_noted_if_none_is_set():
-    told = [reason.what for reason in one().reasons if "21st" in reason.what]
-    assert told and not [r for r in one({"x-delivery-limit": 5}, type="quorum").reasons if "21st" in r.what]
+    found = [reason.what for reason in one().reasons if "21st" in reason.what]
+    assert found and not [r for r in one({"x-delivery-limit": 5}, type="quorum").reasons if "21st" in r.what]
 
 
 def test_4_3_has_more_priorities_and_does_not_count_requeues():
-    told = {to: "; ".join(reason.what for reason in one({"x-max-priority": 5}, to).reasons) for to in ("4.0", "4.3")}
-    assert "two priorities" in told["4.0"] and "not basic.nack" not in told["4.0"]
-    assert "32 priorities" in told["4.3"] and "not basic.nack" in told["4.3"]
+    found = {to: "; ".join(reason.what for reason in one({"x-max-priority": 5}, to).reasons) for to in ("4.0", "4.3")}
+    assert "two priorities" in found["4.0"] and "not basic.nack" not in found["4.0"]
+    assert "32 priorities" in found["4.3"] and "not basic.nack" in found["4.3"]
 
 
 def test_overflow_of_the_policy_applies_to_a_quorum_queue():

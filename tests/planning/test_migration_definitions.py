@@ -51,7 +51,7 @@ def accepted(plan: Migration) -> None:
     assert played["errors"] == []
     # A queue that expires at once may be gone before anybody looks.
     assert len(played["queues"]) + len(played["deleted"]) == len(moved)
-    assert all(told["type"] == "quorum" for told in played["queues"].values())
+    assert all(item["type"] == "quorum" for item in played["queues"].values())
     for operator in (False, True):
         for each in plan.policies(operator):
             fields = {"pattern": each.pattern, "definition": each.definition, "priority": each.priority,
@@ -153,8 +153,8 @@ def test_linter_reports_the_blockers_of_the_move(queues, policies, version):
             continue
         classic = move.queue.type == "classic" and not move.queue.facts.exclusive
         stops = [reason.what for reason in move.weights["blocks"]] if classic else []
-        told = found.get((move.queue.full_name, "blocks-quorum"))
-        assert (told["blocks"] if told else "") == "; ".join(stops)
+        result = found.get((move.queue.full_name, "blocks-quorum"))
+        assert (result["blocks"] if result else "") == "; ".join(stops)
         if classic and move.verdict == "ready with changes":
             assert (move.queue.full_name, "changes-for-quorum") in found
 

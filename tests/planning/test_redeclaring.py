@@ -56,9 +56,9 @@ def found(arguments: dict, **more):
 def test_applications_that_must_change(
     arguments: dict, more: dict, sends: str, beside: tuple, in_place: tuple, relaxed
 ):
-    told = found(arguments, **more)
-    assert (told.sends, told.in_new_vhost, told.in_place, told.relaxed) == (sends, beside, in_place, relaxed)
-    assert told.type == "quorum"
+    result = found(arguments, **more)
+    assert (result.sends, result.in_new_vhost, result.in_place, result.relaxed) == (sends, beside, in_place, relaxed)
+    assert result.type == "quorum"
 
 
 def test_unsupported_argument_is_refused_only_if_it_would_create_the_queue():
@@ -141,10 +141,10 @@ def test_import_in_place_keeps_the_default_type():
 
 def test_default_types_are_read_from_an_export(tmp_path: Path):
     """3.10 and later write them into the metadata, and 4.0 to 4.2 also beside it."""
-    told = [{"metadata": {"default_queue_type": "quorum"}}, {"default_queue_type": "rabbit_classic_queue"}, {},
+    result = [{"metadata": {"default_queue_type": "quorum"}}, {"default_queue_type": "rabbit_classic_queue"}, {},
             {"metadata": {"default_queue_type": "undefined"}}, {"metadata": {"default_queue_type": "SECRET"}},
             {"metadata": []}]  # fmt: skip
     file = tmp_path / "definitions.json"
-    vhosts = [{"name": f"v{number}"} | one for number, one in enumerate(told)]
+    vhosts = [{"name": f"v{number}"} | one for number, one in enumerate(result)]
     file.write_text(json.dumps({"vhosts": vhosts, "queues": [], "policies": []}))
     assert read_routing([file]).default_types == {"v0": "quorum", "v1": "classic"}

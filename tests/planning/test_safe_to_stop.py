@@ -131,15 +131,15 @@ def test_forecast_agrees_with_the_simulation_and_changes_nothing(file):
             ahead = run.copy()
             ahead.apply_plain({way: forecast.node})
             then = outcome(ahead)
-            told = {effect.queue: effect for effect in forecast.effects[way] if effect.queue != METADATA}
-            for name, effect in told.items():
+            found = {effect.queue: effect for effect in forecast.effects[way] if effect.queue != METADATA}
+            for name, effect in found.items():
                 lost = size(then["ledger"][name]["lost"]) - size(before["ledger"][name]["lost"])
                 assert effect.lost == lost
                 # Where a link is cut, who leads next takes longer to find out than is looked ahead.
                 if not before["partitions"] and not run.moment().state.cuts and name in then["queues"]:
                     assert effect.down == (then["queues"][name]["state"] in ("down", "minority"))
             for name, queue in then["queues"].items():
-                if name not in told and not before["partitions"]:
+                if name not in found and not before["partitions"]:
                     assert queue["state"] == before["queues"][name]["state"] or queue["state"] != "down"
         checked = {name for name, queue in before["queues"].items() if forecast.node in queue["critical_nodes"]}
         members = sum(node.member for node in run.moment().state.nodes)
@@ -232,8 +232,8 @@ def test_command_answers_for_all_nodes_or_one(tmp_path):
     assert every.exit_code == 1
     assert "◌ cannot be used" in every.stdout
     assert (safe(tmp_path, "--node", "a").exit_code, safe(tmp_path, "--node", "b").exit_code) == (1, 0)
-    (told,) = json.loads(safe(tmp_path, "--node", "a", "--json").stdout)
-    assert told["effects"]["kill"][0]["lost"] == 10
+    (answer,) = json.loads(safe(tmp_path, "--node", "a", "--json").stdout)
+    assert answer["effects"]["kill"][0]["lost"] == 10
 
 
 def test_command_lists_the_running_nodes_for_an_unknown_one(tmp_path):
@@ -300,9 +300,9 @@ def test_queues_without_facts_are_not_simulated_one_by_one(queues: int, monkeypa
     monkeypatch.setattr(beginning, "place", lambda turn, one, stopped: placed.append(one) or place(turn, one, stopped))
     entries = [{"queue": f"q{number}", "arguments": {"x-max-length": number + 1}} for number in range(queues)]
     policies = [{"name": "ha", "pattern": "^q", "definition": {"ha-mode": "all"}}]
-    told = {"scenario": "An export", "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"}, "policies": policies,
+    data = {"scenario": "An export", "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"}, "policies": policies,
             "queues": entries}  # fmt: skip
     live = Live(queues_listed=False, unlisted=tuple(entry["queue"] for entry in entries))
-    _, found = outlook(read_scenario(told), live=live)
+    _, found = outlook(read_scenario(data), live=live)
     assert [one.name for one in placed] == ["q0"]
     assert [one.hurt("stop") for one in found.forecasts] == [[], [], []]

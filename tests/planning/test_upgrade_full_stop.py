@@ -44,10 +44,10 @@ def test_with_khepri_a_majority_starts_together():
     found = plan_full_stop(run, task_of(run))
     assert (found.plan.together, found.plan.stuck, found.plan.prediction.away) == (2, None, ())
     assert len({stage.start_s for stage in found.plan.stages[:2]}) == 1
-    told = stop_runbook(found, task_of(run), "x")
+    result = stop_runbook(found, task_of(run), "x")
     first, second, third = found.plan.starts
-    told = told.partition("## Start the first 2 together")[2]
-    assert told.index(f"host of {second}") < told.index(started(first)) < told.index(f"host of {third}")
+    result = result.partition("## Start the first 2 together")[2]
+    assert result.index(f"host of {second}") < result.index(started(first)) < result.index(f"host of {third}")
     assert full_stop(run, task_of(run), "abc", "abc", "whoever stops first").stuck is None
 
 

@@ -48,11 +48,11 @@ def ready(unavailable) -> Iterator[Bench]:
 
 def kept(ready: Bench, run: Run, plan: Plan) -> None:
     """Play a rehearsal and compare the messages that each queue still has."""
-    told = play(ready, plan.rehearsal).outcome
+    outcome = play(ready, plan.rehearsal).outcome
     lost = {effect.queue: effect.lost for effect in plan.prediction.effects}
     expected = {entry.queue: entry.messages - lost.get(entry.queue, 0) for entry in run.scenario.queues}
-    assert {name: told["queues"][name]["messages"] for name in expected} == expected
-    assert set(told["nodes"].values()) == {"running"} and told["errors"] == []
+    assert {name: outcome["queues"][name]["messages"] for name in expected} == expected
+    assert set(outcome["nodes"].values()) == {"running"} and outcome["errors"] == []
 
 
 def plan_of(run: Run, way: str) -> Plan:

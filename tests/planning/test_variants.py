@@ -98,13 +98,13 @@ def test_empty_story_and_unknown_queue_have_no_variants():
 @pytest.mark.parametrize("file", each_third(SCENARIOS[::11]), ids=lambda file: file.stem)
 def test_every_variant_can_be_shown_and_the_story_is_unchanged(file):
     run = Run.of(load(file))
-    before, told = plain(run.scenario), outcome(run)
-    for queue in list(told["ledger"])[:3]:
+    before, result = plain(run.scenario), outcome(run)
+    for queue in list(result["ledger"])[:3]:
         for one in settings(run, queue):
             other = varied(run, setting(queue, one.what)).run
             if other is not None:
-                assert side_by_side.text(told, outcome(other), one.what)
-                assert side_by_side.table_html(told, outcome(other), one.what)
+                assert side_by_side.text(result, outcome(other), one.what)
+                assert side_by_side.table_html(result, outcome(other), one.what)
     assert plain(run.scenario) == before
 
 
@@ -113,24 +113,24 @@ def test_every_variant_can_be_shown_and_the_story_is_unchanged(file):
 
 def test_differences_come_first_and_equal_rows_are_counted():
     run = story(*LATE[:2], {"declare": {"queue": "plain", "node": "b"}}, *LATE[2:])
-    told, other = outcome(run), outcome(varied(run, setting("h", "ha-sync-mode: automatic")).run)
-    first, second = side_by_side.pairs(told, other)
+    result, other = outcome(run), outcome(varied(run, setting("h", "ha-sync-mode: automatic")).run)
+    first, second = side_by_side.pairs(result, other)
     assert (first.queue, first.differs, second.queue, second.differs) == ("h", True, "plain", False)
     assert first.as_played.figures["lost (confirmed)"] == "9 (9)"
     assert first.varied.figures["lost (confirmed)"] == "0 (0)"
-    text = side_by_side.text(told, other, "automatic")
+    text = side_by_side.text(result, other, "automatic")
     assert "1 of 2 queues are the same in both." in text
     assert "plain" not in text
-    table = side_by_side.table_html(told, other, "automatic")
+    table = side_by_side.table_html(result, other, "automatic")
     assert table.count('rowspan="2"') == 1
     assert CHANGED in table
-    assert [pair.queue for pair in side_by_side.pairs(told, other, "plain")] == ["plain", "h"]
-    assert "rowspan" not in side_by_side.table_html(told, told, "the same")
+    assert [pair.queue for pair in side_by_side.pairs(result, other, "plain")] == ["plain", "h"]
+    assert "rowspan" not in side_by_side.table_html(result, result, "the same")
 
 
 def test_queue_of_one_story_only_is_gone_in_the_other():
-    told, other = outcome(story(QUORUM)), outcome(story({"wait": 1}))
-    (pair,) = side_by_side.pairs(told, other)
+    result, other = outcome(story(QUORUM)), outcome(story({"wait": 1}))
+    (pair,) = side_by_side.pairs(result, other)
     assert (pair.as_played.state, pair.varied.state, pair.varied.replicas) == ("running", "gone", {})
 
 

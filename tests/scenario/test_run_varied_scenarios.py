@@ -39,15 +39,15 @@ FOUND = Path(__file__).parents[2] / "build" / "found-in-a-story.yaml"
 def story(file: Path) -> Scenario:
     """Return a scenario without expectations and without unacknowledged messages at its start, which the checks cannot
     see."""
-    told = load(file)
-    steps = tuple(step for step in told.steps if not isinstance(step.verb, Expect))
-    queues = tuple(replace(entry, unacknowledged=0) for entry in told.queues)
-    return replace(told, expect=None, steps=steps, queues=queues)
+    scenario = load(file)
+    steps = tuple(step for step in scenario.steps if not isinstance(step.verb, Expect))
+    queues = tuple(replace(entry, unacknowledged=0) for entry in scenario.queues)
+    return replace(scenario, expect=None, steps=steps, queues=queues)
 
 
-def named(told: Scenario, field: str, otherwise: tuple[str, ...]) -> list[str]:
+def named(result: Scenario, field: str, otherwise: tuple[str, ...]) -> list[str]:
     """Return the names of the queues or consumers in the steps of a story."""
-    found = {getattr(step.verb, field, None) for step in told.steps}
+    found = {getattr(step.verb, field, None) for step in result.steps}
     return sorted(name for name in found if name) or list(otherwise)
 
 
@@ -63,11 +63,11 @@ def renamed(value: object, names: dict[str, str]) -> object:
 @st.composite
 def varied(draw) -> Scenario:
     """Draw a story with random steps added and some of its own removed. All its nodes stay."""
-    told = story(draw(st.sampled_from(STORIES)))
-    nodes, known = told.cluster.nodes, settings_of(told).names
-    queues = [entry.queue for entry in told.queues] + named(told, "queue", QUEUES)
-    consumers = named(told, "consumer", CONSUMERS)
-    own = [step for step in told.steps if isinstance(step.verb, Join) or draw(st.integers(0, 9))]
+    result = story(draw(st.sampled_from(STORIES)))
+    nodes, known = result.cluster.nodes, settings_of(result).names
+    queues = [entry.queue for entry in result.queues] + named(result, "queue", QUEUES)
+    consumers = named(result, "consumer", CONSUMERS)
+    own = [step for step in result.steps if isinstance(step.verb, Join) or draw(st.integers(0, 9))]
     for _ in range(draw(st.integers(1, 8))):
         names = {name: draw(st.sampled_from(queues)) for name in QUEUES}
         names |= {name: draw(st.sampled_from(consumers)) for name in CONSUMERS} | {"^q": ".*"}
@@ -75,8 +75,8 @@ def varied(draw) -> Scenario:
         at = draw(st.integers(0, len(own)))
         with suppress(ScenarioRefused):
             own.insert(at, read_step(step, known))
-    version = draw(st.sampled_from([told.cluster.version] * 4 + list(VERSIONS)))
-    return replace(told, steps=tuple(own), cluster=replace(told.cluster, version=version))
+    version = draw(st.sampled_from([result.cluster.version] * 4 + list(VERSIONS)))
+    return replace(result, steps=tuple(own), cluster=replace(result.cluster, version=version))
 
 
 def check(run: Run, scenario: Scenario) -> None:

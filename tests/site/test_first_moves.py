@@ -46,7 +46,7 @@ def test_engine_continues_from_precomputed_actions(messages, tmp_path, monkeypat
     (tmp_path / "index.json").write_text("[]")
     monkeypatch.setattr(site_lab, "STORIES", tmp_path)
     posted: list[dict] = []
-    lab = begin("", "en", [MENU, *messages], lambda told: posted.append(json.loads(told)))
+    lab = begin("", "en", [MENU, *messages], lambda result: posted.append(json.loads(result)))
     played, shown = posted[-1]["view"], json.loads(json.dumps(led_to(messages)))
     anew = {"play", "answered", "refused", "logs"}  # how it came to that, which the page has seen
     assert {name: value for name, value in played.items() if name not in anew} == {
@@ -87,11 +87,11 @@ def test_other_languages_have_the_same_actions(name: str):
 
 
 def test_first_page_loads_little_before_python():
-    told = [PlayedStory(entry, entry.title, "", 0, "", "") for entry in ENTRIES]
+    found = [PlayedStory(entry, entry.title, "", 0, "", "") for entry in ENTRIES]
     page = front_page(ENTRIES, has_engine=True)
     files = {"site.css": stylesheet(), "front.js": front_script()}
     assert set(re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="([^"]+)"', page)) - {"data:,"} == files.keys()
-    files |= {"index.html": page, "first-en.js": first_script("en", listed(told))}
+    files |= {"index.html": page, "first-en.js": first_script("en", listed(found))}
     sizes = {name: len(text.encode()) for name, text in files.items()}
     assert sum(sizes.values()) <= MOST_BYTES, sizes
 

@@ -18,25 +18,25 @@ from hawb.site.lab import TextLab, begin, form, read_typed
 
 @pytest.fixture
 def lab():
-    """Return a lab, with the last messages to its page as `lab.told`."""
-    made = TextLab(Controller(), [(TITLE, START)], lambda told: setattr(made, "told", json.loads(told)))
+    """Return a lab, with the last messages to its page as `lab.messages`."""
+    made = TextLab(Controller(), [(TITLE, START)], lambda result: setattr(made, "messages", json.loads(result)))
     made.show()
     return made
 
 
 def test_kill_shows_the_explanation(lab):
     lab.receive({"do": "node", "node": "a", "entry": "kill"})
-    leads = lab.told["view"]["leads"]
+    leads = lab.messages["view"]["leads"]
     assert leads["verdict"]["tone"] == "lost" and "ha-sync-mode is manual" in leads["why"][0]
-    assert lab.told["drawer"] is None
+    assert lab.messages["drawer"] is None
 
 
 def test_texts_of_a_language_are_sent_before_the_view(lab):
-    told = []
-    lab.post = lambda text: told.append(json.loads(text))
+    found = []
+    lab.post = lambda text: found.append(json.loads(text))
     lab.receive({"do": "panel", "panel": "Story"})
     lab.receive({"do": "language", "language": "pt"})
-    given, shown = told[-2:]
+    given, shown = found[-2:]
     assert given["words"]["What now"] == "E agora"
     assert shown["view"]["leads"]["verdict"]["text"] == "Nada se perdeu, e todas as filas podem ser usadas."
     assert shown["drawer"]["title"] == "História" and "A política ha-all" in shown["drawer"]["read"]
@@ -44,9 +44,9 @@ def test_texts_of_a_language_are_sent_before_the_view(lab):
 
 def test_form_is_a_typed_step(lab):
     lab.receive({"do": "queue", "queue": "ha.orders", "entry": "publish…"})
-    assert lab.told["drawer"]["typed"] == "publish:\n  queue: ha.orders\n  count:\n"
+    assert lab.messages["drawer"]["typed"] == "publish:\n  queue: ha.orders\n  count:\n"
     lab.receive({"do": "step", "text": "publish:\n  queue: ha.orders\n  count: 7\n"})
-    assert lab.told["drawer"] is None
+    assert lab.messages["drawer"] is None
     assert lab.controller.outcome["ledger"]["ha.orders"]["published"] == 117
 
 
@@ -65,7 +65,7 @@ def test_invalid_step_is_explained_and_changes_nothing(lab, typed, said):
     lab.receive({"do": "panel", "panel": "Any step"})
     before = lab.controller.outcome
     lab.receive({"do": "step", "text": typed})
-    assert said in lab.told["drawer"]["message"]
+    assert said in lab.messages["drawer"]["message"]
     assert lab.controller.outcome is before
 
 
@@ -84,18 +84,18 @@ def test_there_is_a_form_for_every_verb():
 
 def test_panels_are_plain_text(lab):
     lab.receive({"do": "panel", "panel": "Story"})
-    assert "6.013 s  b joined ha.orders as an empty mirror that is not synchronised: " in lab.told["drawer"]["read"]
+    assert "6.013 s  b joined ha.orders as an empty mirror that is not synchronised: " in lab.messages["drawer"]["read"]
     lab.receive({"do": "panel", "panel": "Export"})
-    assert load(lab.told["drawer"]["read"].encode()).scenario == lab.controller.outcome["scenario"]
+    assert load(lab.messages["drawer"]["read"].encode()).scenario == lab.controller.outcome["scenario"]
     lab.receive({"do": "close"})
-    assert lab.told["drawer"] is None
+    assert lab.messages["drawer"] is None
 
 
 def test_unavailable_panels_are_not_offered(lab):
-    told = lab.given()["menus"]
-    more = [one["label"] for group in told["more"] for one in group["entries"]]
+    result = lab.given()["menus"]
+    more = [one["label"] for group in result["more"] for one in group["entries"]]
     assert "export…" in more and "ledger" not in more and "your own cluster…" not in more
-    assert "compare with another…" not in [one["label"] for group in told["queue"] for one in group["entries"]]
+    assert "compare with another…" not in [one["label"] for group in result["queue"] for one in group["entries"]]
 
 
 def test_story_of_the_site_can_be_opened(tmp_path, monkeypatch):
@@ -104,7 +104,7 @@ def test_story_of_the_site_can_be_opened(tmp_path, monkeypatch):
     (tmp_path / "index.json").write_text(json.dumps([["Which mirror takes over", ""], ["Promoted", name]]))
     monkeypatch.setattr(site_lab, "STORIES", tmp_path)
     posted: list[dict] = []
-    begun = partial(begin, spoken="en", messages=[], post=lambda told: posted.append(json.loads(told)))
+    begun = partial(begin, spoken="en", messages=[], post=lambda result: posted.append(json.loads(result)))
     lab = begun("story=unsynchronised-mirror-promoted")
     assert [one["label"] for one in posted[0]["choices"]][1:] == ["Which mirror takes over", "Promoted"]
     assert posted[1]["view"]["bar"]["title"] == "An unsynchronised mirror is promoted after a crash"
@@ -116,10 +116,10 @@ def test_story_of_the_site_can_be_opened(tmp_path, monkeypatch):
 
 def test_each_state_has_an_address_that_can_be_opened(lab):
     lab.receive({"do": "node", "node": "a", "entry": "kill"})
-    assert lab.told["view"]["address"] == "kill=a"
+    assert lab.messages["view"]["address"] == "kill=a"
     killed = lab.controller.outcome
     lab.receive({"do": "address", "address": "drain=b"})
-    assert (lab.told["view"]["address"], lab.told["view"]["bar"]["can_undo"]) == ("drain=b", True)
+    assert (lab.messages["view"]["address"], lab.messages["view"]["bar"]["can_undo"]) == ("drain=b", True)
     lab.receive({"do": "address", "address": "kill=a"})
     assert lab.controller.outcome == killed
 
@@ -127,6 +127,6 @@ def test_each_state_has_an_address_that_can_be_opened(lab):
 def test_invalid_address_is_explained_and_changes_nothing(lab):
     before = lab.controller.outcome
     lab.receive({"do": "address", "address": "fly=<b>"})
-    (said,) = lab.told["view"]["leads"]["answers"]
+    (said,) = lab.messages["view"]["leads"]["answers"]
     assert said.startswith("The address of this page cannot be opened:") and "fly: unknown verb" in said
-    assert lab.controller.outcome is before and lab.told["view"]["address"] == ""
+    assert lab.controller.outcome is before and lab.messages["view"]["address"] == ""

@@ -21,13 +21,13 @@ predict("In which state is q?", ["running", "down"], "10-x", "down", look(killed
 
 @pytest.fixture
 def play(tmp_path, monkeypatch):
-    """Return a function that begins a lesson; it has the messages to its page as `told`."""
+    """Return a function that begins a lesson; it has the messages to its page as `messages`."""
     monkeypatch.setenv(answers.VARIABLE, str(tmp_path / "answers.json"))
 
     def begun(kept: str = ""):
-        told = []
-        lesson = begin(kept, "en", [], lambda text: told.append(json.loads(text)))
-        lesson.told = told
+        found = []
+        lesson = begin(kept, "en", [], lambda text: found.append(json.loads(text)))
+        lesson.messages = found
         return lesson
 
     return begun
@@ -36,49 +36,50 @@ def play(tmp_path, monkeypatch):
 def test_guess_is_answered_and_explained(play):
     lesson = play()
     lesson.receive({"cell": "5", "code": ASKED})
-    printed, box = lesson.told[0]["shown"]
+    printed, box = lesson.messages[0]["shown"]
     question, below = box["values"]["children"]
     assert printed == {"kind": "text", "text": "asked\n"} and question["kind"] == "question"
     assert question["values"]["reply"] == "" and "after" not in question["values"]["picture"]
     lesson.receive({"widget": question["widget"], "set": {"guess": "running"}})
-    changed = lesson.told[1]["changed"]
+    changed = lesson.messages[1]["changed"]
     assert "You said running" in changed[question["widget"]]["reply"] and changed[question["widget"]]["over"]
     assert below["values"]["children"] == [] and "<svg" in changed[below["widget"]]["children"][0]["html"]
-    assert json.loads(lesson.told[2]["answers"])["guesses"]["10-x"]["guess"] == "running"
+    assert json.loads(lesson.messages[2]["answers"])["guesses"]["10-x"]["guess"] == "running"
 
 
 def test_kept_guess_is_there_again(play):
     first = play()
     first.receive({"cell": "5", "code": ASKED})
-    first.receive({"widget": first.told[0]["shown"][1]["values"]["children"][0]["widget"], "set": {"guess": "down"}})
-    again = play(first.told[-1]["answers"])
+    question = first.messages[0]["shown"][1]["values"]["children"][0]
+    first.receive({"widget": question["widget"], "set": {"guess": "down"}})
+    again = play(first.messages[-1]["answers"])
     again.receive({"cell": "5", "code": ASKED})
-    question = again.told[0]["shown"][1]["values"]["children"][0]["values"]
+    question = again.messages[0]["shown"][1]["values"]["children"][0]["values"]
     assert question["over"] and "As you said" in question["reply"]
 
 
 def test_damaged_answers_are_ignored(play):
     lesson = play("{not json")
     lesson.receive({"cell": "1", "code": "1 + 1"})
-    assert "2" in lesson.told[0]["shown"][0]["html"]
+    assert "2" in lesson.messages[0]["shown"][0]["html"]
 
 
 def test_error_of_a_cell_is_shown_and_later_cells_go_on(play):
     lesson = play()
     lesson.receive({"cell": "1", "code": "nothing_here"})
     lesson.receive({"cell": "2", "code": "x = '<b>'\nx"})
-    assert "NameError" in lesson.told[0]["shown"][0]["html"]
-    assert "&lt;b&gt;" in lesson.told[1]["shown"][0]["html"]
+    assert "NameError" in lesson.messages[0]["shown"][0]["html"]
+    assert "&lt;b&gt;" in lesson.messages[1]["shown"][0]["html"]
 
 
 def test_switch_plays_again_and_a_wrong_value_changes_nothing(play):
     lesson = play()
     lesson.receive({"cell": "1", "code": "from hawb.lessons import switches\nswitches('ha-promote-on-failure')"})
-    shown = lesson.told[0]["shown"][0]
+    shown = lesson.messages[0]["shown"][0]
     assert shown["kind"] == "switches" and len(shown["values"]["grid"]) > 1
     key, start = "ha-promote-on-failure", shown["values"]["setting"]
     assert start[key] == "always"
     lesson.receive({"widget": shown["widget"], "set": {"setting": start | {key: "no such value"}}})
-    assert len(lesson.told) == 1
+    assert len(lesson.messages) == 1
     lesson.receive({"widget": shown["widget"], "set": {"setting": start | {key: "when-synced"}}})
-    assert {"setting", "stories"} <= set(lesson.told[1]["changed"][shown["widget"]])
+    assert {"setting", "stories"} <= set(lesson.messages[1]["changed"][shown["widget"]])

@@ -36,7 +36,7 @@ SHOVEL = "amqp://ops:swordfish@far"
 def export(*names: str, **more: object) -> str:
     """Return a definitions export with these queues, and policies that mirror ha.* to all nodes and give t.* a TTL."""
     policies = [("ha-all", "^ha", 0, {"ha-mode": "all"}), ("ttl", "ttl$", 1, {"message-ttl": 1000})]
-    told = {
+    data = {
         "rabbitmq_version": "3.10.8",
         "users": [{"name": "ops", "password_hash": HASH}],
         "parameters": [
@@ -48,7 +48,7 @@ def export(*names: str, **more: object) -> str:
         ],
         "queues": [{"name": name, "vhost": "/", "durable": True, "arguments": {}} for name in names],
     }
-    return json.dumps(told | more)
+    return json.dumps(data | more)
 
 
 @pytest.fixture
@@ -129,15 +129,15 @@ def test_queues_of_the_same_kind_keep_their_names_and_virtual_hosts(tmp_path: Pa
 
 
 def test_unreadable_file_is_listed_and_the_rest_is_read(fleet: Path):
-    told = {Path(cluster.name).name: audited(cluster) for cluster in clusters([fleet])}
-    queues, own = told["east"]
+    found = {Path(cluster.name).name: audited(cluster) for cluster in clusters([fleet])}
+    queues, own = found["east"]
     [row] = own.to_pylist()
     assert (row["queues"], row["version"]) == (5, "3.10")
     [refused] = row["refused"]
     assert refused["file"].endswith("east.queues.txt")
     assert (refused["place"], refused["given"]) == ("line 2", "3 columns")
     assert queues.num_rows == 5
-    queues, own = told["west"]
+    queues, own = found["west"]
     assert queues.num_rows == 0
     assert own.to_pylist()[0]["version"] is None
     assert own.to_pylist()[0]["refused"][0]["place"] == "the file, line 1, column 13"
@@ -163,9 +163,9 @@ def test_missing_file_is_listed():
 def test_file_name_may_be_any_bytes(tmp_path: Path):
     for name in (b"\xff.json", b"\xfe.json"):
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text(export("q") if name[0] == 0xFF else "{")
-    told = [audited(cluster)[1].to_pylist()[0] for cluster in clusters([tmp_path])]
-    assert [(row["cluster"][-4:], row["queues"]) for row in told] == [("\\xfe", 0), ("\\xff", 1)]
-    assert told[0]["refused"][0]["file"].endswith("\\xfe.json")
+    found = [audited(cluster)[1].to_pylist()[0] for cluster in clusters([tmp_path])]
+    assert [(row["cluster"][-4:], row["queues"]) for row in found] == [("\\xfe", 0), ("\\xff", 1)]
+    assert found[0]["refused"][0]["file"].endswith("\\xfe.json")
 
 
 def test_finding_of_a_policy_counts_for_each_of_its_queues(fleet: Path):
@@ -203,22 +203,22 @@ def test_tables_do_not_depend_on_the_partitioning(spark: SparkSession, fleet: Pa
     assert tables[0][0] == sorted(map(repr, expected))
     assert [part.name for part in sorted(tmp_path.iterdir())] == ["audit-1", "audit-4", "fleet"]
     for file in (tmp_path / "audit-1").rglob("*.parquet"):
-        told = repr(pq.read_table(file).to_pylist())
-        assert HASH not in told and "swordfish" not in told
+        result = repr(pq.read_table(file).to_pylist())
+        assert HASH not in result and "swordfish" not in result
 
     queues = sum(len(audited(cluster)[0]) for cluster in found)
     codes = Counter(code for row in expected for code in row["findings"])
-    told = summary(spark, tmp_path / "audit-4")
-    assert (told.clusters, sum(told.types.values())) == (4, queues)
-    assert {risk["code"]: risk["queues"] for risk in told.risks if risk["queues"]} == codes
-    [over_all] = [risk for risk in told.risks if risk["code"] == "mirrors-on-all-nodes"]
+    result = summary(spark, tmp_path / "audit-4")
+    assert (result.clusters, sum(result.types.values())) == (4, queues)
+    assert {risk["code"]: risk["queues"] for risk in result.risks if risk["queues"]} == codes
+    [over_all] = [risk for risk in result.risks if risk["code"] == "mirrors-on-all-nodes"]
     assert (over_all["queues"], over_all["policies_and_nodes"], over_all["clusters"]) == (2, 1, 1)
     assert over_all["example"] == {"cluster": str(fleet / "north"), "thing": "policy ha-all"}
     assert {table.name: set(pq.read_table(tmp_path / "audit-1" / table.name).column_names) for table in OF_AUDITS} == {
         table.name: set(table.schema.names) for table in OF_AUDITS
     }
-    assert told.blockers[0] == {"blocker": NOT_DURABLE, "queues": 2, "clusters": 1}
-    assert [Path(one["file"]).name for one in told.refused] == ["east.queues.txt", "west.json"]
+    assert result.blockers[0] == {"blocker": NOT_DURABLE, "queues": 2, "clusters": 1}
+    assert [Path(one["file"]).name for one in result.refused] == ["east.queues.txt", "west.json"]
 
 
 @pytest.mark.spark
@@ -273,9 +273,9 @@ def test_report_escapes_terminal_control_characters():
     risk = {"code": "no-policy", "queues": 2, "policies_and_nodes": 0, "clusters": 1,
             "example": {"cluster": name, "thing": name}}  # fmt: skip
     refused = [{"file": name, "place": "x", "given": "y", "accepted": "z"}] * 30
-    told = view.report(Summary(1, {"classic": 4}, [risk], [], refused))
-    assert "\x1b" not in told
-    assert "50.0%" in told and "and 10 more" in told
+    text = view.report(Summary(1, {"classic": 4}, [risk], [], refused))
+    assert "\x1b" not in text
+    assert "50.0%" in text and "and 10 more" in text
     assert view.plain(Summary(1, {}, [risk], [], []))["risks"][0]["severity"] == "warning"
 
 

@@ -51,7 +51,7 @@ def test_difference_must_exceed_the_threshold():
 
 
 def test_assumption_with_the_largest_effect_is_named():
-    told = [{"assumption": "timing.a", "differences": [1.0, 2.0, 3.0]},
+    found = [{"assumption": "timing.a", "differences": [1.0, 2.0, 3.0]},
             {"assumption": "timing.b", "differences": [5.0, 2.0, 0.0]}]  # fmt: skip
-    assert swing({"sensitivity": told}) == ("timing.b", 5.0)
+    assert swing({"sensitivity": found}) == ("timing.b", 5.0)
     assert swing({}) == ("", 0.0)

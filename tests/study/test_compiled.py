@@ -68,8 +68,8 @@ def test_only_functions_called_by_python_become_machine_code():
 
 def address(function):
     """Return the address of a compiled function's machine code, or 0."""
-    (told,) = function.overloads.values()
-    return told.library.get_pointer_to_function(told.fndesc.llvm_func_name)
+    (result,) = function.overloads.values()
+    return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
 
 
 IDLE = {trial.look_after: inner(lambda t: None), trial.act: inner(lambda t, what, nodes: None)}
@@ -206,8 +206,8 @@ def test_kernels_of_different_versions_never_share_a_folder(folder: str, tmp_pat
     program = "from hawb.study import compiled, same_code; print(compiled.config.CACHE_DIR, same_code.digest())"
     where = {"NUMBA_CACHE_DIR": str(tmp_path / folder)} if folder else {}
     where |= {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
-    told = subprocess.run([sys.executable, "-c", program], env=where, check=True, capture_output=True, text=True).stdout
-    kept, digest = told.split()
+    command = [sys.executable, "-c", program]
+    kept, digest = subprocess.run(command, env=where, check=True, capture_output=True, text=True).stdout.split()
     assert Path(kept) == tmp_path / (folder or ".cache") / "hawb" / digest
 
 

@@ -191,11 +191,11 @@ def test_wiped_node_is_forgotten_and_joins_again():
 
 
 def test_node_waiting_for_a_wiped_node_is_force_booted():
-    everybody_down = ((100, KILL, 0b111), (100, LOSE_DISK, 0b110))
-    assert played(*everybody_down).queue_down_s == 200
-    assert played(*everybody_down, (120, START, 0b111)).queue_down_s == 200
+    all_down = ((100, KILL, 0b111), (100, LOSE_DISK, 0b110))
+    assert played(*all_down).queue_down_s == 200
+    assert played(*all_down, (120, START, 0b111)).queue_down_s == 200
     trial = Played(DESIGN, ENVIRONMENT, 5)
-    rows = [(round(time_s * 1e6), kind, about) for time_s, kind, about in (*everybody_down, (120, START, 0b111))]
+    rows = [(round(time_s * 1e6), kind, about) for time_s, kind, about in (*all_down, (120, START, 0b111))]
     trial.through(rows, 1_000_000_000)
     assert [(node.status, node.virgin, node.member) for node in trial.turn.nodes] == [(RUNNING, False, True)] * 3
     assert trial.queue.up
@@ -218,9 +218,9 @@ def test_single_wiped_node_starts_empty():
 def test_quorum_queue_gets_a_member_on_a_rejoined_node():
     trial = Played(replace(DESIGN, queue_type="quorum", replicas=3, policy={}), ENVIRONMENT, 5)
     trial.through([(100_000_000, KILL, 1), (100_000_000, LOSE_DISK, 1), (120_000_000, START, 1)], 300_000_000)
-    told = [entry.event for entry in trial.turn.entries if entry.event.startswith(("member_", "node_"))]
+    found = [entry.event for entry in trial.turn.entries if entry.event.startswith(("member_", "node_"))]
     assert trial.queue.members == (0, 1, 2)
-    assert told.index("node_joined") < told.index("member_added")
+    assert found.index("node_joined") < found.index("member_added")
     assert trial.record().lost == 0
 
 

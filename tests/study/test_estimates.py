@@ -25,11 +25,11 @@ def rows_of(spark: SparkSession, trials: int) -> DataFrame:
 
 @pytest.mark.spark
 def test_estimates_agree_with_the_rows(spark: SparkSession):
-    told = {(row.design, row.environment, row.measure): row for row in estimates(rows_of(spark, 1_000)).collect()}
-    assert set(told) == {(*cell, measure) for cell in CELLS for measure in ("lost", "publish_down_s")}
+    found = {(row.design, row.environment, row.measure): row for row in estimates(rows_of(spark, 1_000)).collect()}
+    assert set(found) == {(*cell, measure) for cell in CELLS for measure in ("lost", "publish_down_s")}
     for cell in CELLS:
         for measure in ("lost", "publish_down_s"):
-            row, values = told[*cell, measure], [made_up_row(3, cell, trial)[measure] for trial in range(1_000)]
+            row, values = found[*cell, measure], [made_up_row(3, cell, trial)[measure] for trial in range(1_000)]
             means = [statistics.fmean(values[batch::BATCHES]) for batch in range(BATCHES)]
             half = STUDENT_T * statistics.stdev(means) / BATCHES**0.5
             assert row.trials == row.effective_trials == 1_000
@@ -114,9 +114,9 @@ def test_share_has_wilsons_interval(spark: SparkSession):
         for some, count in WILSONS
         for number in range(count)
     ]
-    told = {row.design: row for row in estimates(spark.createDataFrame(rows)).collect()}
+    found = {row.design: row for row in estimates(spark.createDataFrame(rows)).collect()}
     for (some, count), interval in WILSONS.items():
-        row = told[f"{some} of {count}"]
+        row = found[f"{some} of {count}"]
         assert (row.trials, row.share) == (count, pytest.approx(some / count))
         assert (row.share_low, row.share_high) == pytest.approx(interval, abs=0.00005 + 1e-9)
 

@@ -101,13 +101,13 @@ def test_study_and_audit_run_over_a_network(tmp_path: Path, unavailable: Callabl
         given += ["--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1"]
         command = [*here, sys.executable, "-c", SOON, "audit", "data/real", "--master", master, *given]
         with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as ran:
-            told = ""
+            result = ""
             for line in ran.stderr:
-                told += line
-                if "do not reach 127.0.0.1" in told and "exited with code 1" in told:
+                result += line
+                if "do not reach 127.0.0.1" in result and "exited with code 1" in result:
                     ran.send_signal(signal.SIGINT)
                     break
-            told += ran.stderr.read()
-    assert re.search(r"Spark lost .*executors?.*: Command exited with code 1", told), told
-    assert "do not reach 127.0.0.1, where hawb listens" in told
-    assert ran.returncode == 130, told
+            result += ran.stderr.read()
+    assert re.search(r"Spark lost .*executors?.*: Command exited with code 1", result), result
+    assert "do not reach 127.0.0.1, where hawb listens" in result
+    assert ran.returncode == 130, result

@@ -45,9 +45,9 @@ def test_too_few_effective_trials_have_no_interval():
     weights = np.full(2_000, 1e-9)
     weights[:3] = 600.0
     counted = Weights(pa.RecordBatch.from_pydict({TRIAL: np.arange(2_000), WEIGHT: weights}))
-    told = counted.mean_of(weights) | counted.share_of(weights)
+    result = counted.mean_of(weights) | counted.share_of(weights)
     assert counted.effective == pytest.approx(3)
-    assert {told[f"{name}_{end}"] for name in ("mean", "share") for end in ("low", "high")} == {None}
+    assert {result[f"{name}_{end}"] for name in ("mean", "share") for end in ("low", "high")} == {None}
 
 
 def test_a_mean_takes_160_trials_with_any():

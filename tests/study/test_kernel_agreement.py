@@ -83,8 +83,8 @@ def by_kernel(given: Case, history: np.ndarray) -> tuple[Record, int] | None:
     (row,) = block.rows_in(begun, table, SEED, 0, 1, HORIZON_US, history).tolist()
     if row[0] == HANDED_OVER:
         return None
-    told = zip(Record.__struct_fields__, row, strict=True)
-    values = {name: value / SECOND_US if name.endswith("_s") else value for name, value in told}
+    result = zip(Record.__struct_fields__, row, strict=True)
+    values = {name: value / SECOND_US if name.endswith("_s") else value for name, value in result}
     return Record(**values), int(begun["moment"]["counter"][0])
 
 
@@ -315,11 +315,11 @@ def test_windows_agree_with_the_engines_runs():
             after, last = sorted((draw.randrange(most), draw.randrange(most)))
             limit, count, puts = draw.randrange(most), draw.randrange(most), draw.random() < 0.6
             some = runs.run(after + 1, last - after)
-            told = changed(windows_, puts, after, last, limit, count)
+            result = changed(windows_, puts, after, last, limit, count)
             here = runs.union(here, some) if puts else runs.minus(here, some)
             head, below = runs.head(here, count), runs.common(here, runs.run(1, limit))
             assert [[a + 1, b] for a, b in windows_[1 : windows_[0, 0] + 1].tolist()] == runs.as_lists(here)
-            assert told == (
+            assert result == (
                 runs.size(here), runs.size(runs.common(here, some)), head[-1][1] if head else 0,
                 below[-1][1] if below else 0,
             )  # fmt: skip

@@ -130,9 +130,9 @@ def rare(field: str, link_s: float, consume_per_s: float, biasing: FailureBiasin
     given = environment(link_s, consume_per_s, MONTH_S, MINUTES_S, biasing)
     rows = block.rows(MIRRORED, given, SEED, 0, RARE_TRIALS, RARE_US)
     weights = histories.weights_of(given, 2, SEED, 0, RARE_TRIALS, RARE_US)
-    told = weights * rows[:, Record.__struct_fields__.index(field)]
-    error = float(np.std(told, ddof=1)) / math.sqrt(RARE_TRIALS)
-    return float(np.mean(told)), error, float(weights.sum() ** 2 / (weights**2).sum())
+    result = weights * rows[:, Record.__struct_fields__.index(field)]
+    error = float(np.std(result, ddof=1)) / math.sqrt(RARE_TRIALS)
+    return float(np.mean(result)), error, float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def test_rare_losses_under_biasing_agree_with_the_chain(capsys):

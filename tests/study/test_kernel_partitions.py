@@ -105,22 +105,22 @@ def cut_for(seconds: int, handling: str) -> Record:
 
 
 def test_links_healed_within_net_ticktime_cost_nothing():
-    told = cut_for(59, "autoheal")
-    assert (told.lost, told.promotions, told.outages, told.delivered_twice) == (0, 0, 0, 0)
+    result = cut_for(59, "autoheal")
+    assert (result.lost, result.promotions, result.outages, result.delivered_twice) == (0, 0, 0, 0)
 
 
 def test_one_of_two_sides_is_restarted():
     """Under autoheal the side with the clients wins, and what the other promoted is forgotten; under ignore a person
     restarts it."""
     for handling in ("autoheal", "ignore"):
-        told = cut_for(100, handling)
-        assert (told.promotions, told.outages, told.lost) == (1, 0, 0)
+        result = cut_for(100, handling)
+        assert (result.promotions, result.outages, result.lost) == (1, 0, 0)
 
 
 def test_pausing_minority_loses_messages_that_only_it_had():
     """Its master serves for net_ticktime. What it accepts in that time is lost when it returns as a mirror."""
-    told = cut_for(100, "pause_minority")
-    assert told.promotions == 1 and told.lost > 0
+    result = cut_for(100, "pause_minority")
+    assert result.promotions == 1 and result.lost > 0
 
 
 @pytest.mark.parametrize("design", ["classic-1", "classic-2"])

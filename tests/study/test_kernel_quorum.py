@@ -50,7 +50,7 @@ DESIGN_KEYS = (
 )  # fmt: skip
 
 
-Told = tuple[dict[str, float], int]
+Result = tuple[dict[str, float], int]
 """A trial's record, and its counter."""
 
 
@@ -61,23 +61,23 @@ def played_by_engine(given: Case, history: np.ndarray, horizon_us: int = HORIZON
     return trial
 
 
-def told_by(trial: Played) -> Told:
+def result_of(trial: Played) -> Result:
     """Return the result of a trial that the engine played."""
     return asdict(trial.record()), trial.turn.counter
 
 
-def by_engine(given: Case, history: np.ndarray, horizon_us: int = HORIZON_US) -> Told:
+def by_engine(given: Case, history: np.ndarray, horizon_us: int = HORIZON_US) -> Result:
     """Return the engine's result for a history."""
-    return told_by(played_by_engine(given, history, horizon_us))
+    return result_of(played_by_engine(given, history, horizon_us))
 
 
-def by_kernel(given: Case, horizon_us: int = HORIZON_US) -> Told:
+def by_kernel(given: Case, horizon_us: int = HORIZON_US) -> Result:
     """Return the kernel's result. The kernel draws the history itself."""
     begun = setup.begin_trial(given.design, given.environment, 0)
     table = histories.sources(given.environment, given.design.nodes)
     (row,) = block.rows_in(begun, table, SEED, given.number, 1, horizon_us).tolist()
-    told = dict(zip(Record.__struct_fields__, row, strict=True))
-    in_seconds = {name: value / SECOND_US if name.endswith("_s") else value for name, value in told.items()}
+    result = dict(zip(Record.__struct_fields__, row, strict=True))
+    in_seconds = {name: value / SECOND_US if name.endswith("_s") else value for name, value in result.items()}
     return in_seconds, int(begun["moment"]["counter"][0])
 
 
@@ -111,7 +111,7 @@ def compared(kind: str, part: int) -> Compared:
             found.fallen_back += 1
             continue
         played = played_by_engine(given, history)
-        assert kernel == told_by(played), f"case {number} of {kind}: {dict(given.chosen)}"
+        assert kernel == result_of(played), f"case {number} of {kind}: {dict(given.chosen)}"
         assert played.account.lost == runs.EMPTY
         found.twice += bool(played.account.delivered_twice)
         found.given_up += bool(dict(played.account.removed)["dropped"])

@@ -93,11 +93,11 @@ def compared(case: str) -> np.ndarray:
     for trial, row in enumerate(rows):
         history = histories.history(environment, design.nodes, STUDY.seed, trial, horizon_us).tolist()
         record = simpy_model.play(given, history, own_seed(STUDY.seed, trial), horizon_us)
-        assert record == replace(told(row), **dict.fromkeys(NOT_MODELLED, 0.0)), f"trial {trial}"
+        assert record == replace(record_of(row), **dict.fromkeys(NOT_MODELLED, 0.0)), f"trial {trial}"
     return rows
 
 
-def told(row: np.ndarray) -> Record:
+def record_of(row: np.ndarray) -> Record:
     """Return the record of the kernel's row."""
     named = zip(FIELDS, row.tolist(), strict=True)
     return Record(**{name: value / SECOND_US if name.endswith("_s") else value for name, value in named})

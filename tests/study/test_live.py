@@ -194,12 +194,12 @@ def test_a_table_and_words_with_intervals() -> None:
     assert words[:2] == ["rack: minutes out of use a year; years with a loss", "  a: 1.00; 25.0 %"]
 
 
-TOLD = [(0, "0"), (0.01234, "0.0123"), (7.5, "7.50"), (99_960, "100,000"), (61.25, "61.2")]
+IN_WORDS = [(0, "0"), (0.01234, "0.0123"), (7.5, "7.50"), (99_960, "100,000"), (61.25, "61.2")]
 
 
-@pytest.mark.parametrize(("value", "told"), TOLD)
-def test_means_have_three_digits(value: float, told: str) -> None:
-    assert number(value) == told
+@pytest.mark.parametrize(("value", "text"), IN_WORDS)
+def test_means_have_three_digits(value: float, text: str) -> None:
+    assert number(value) == text
 
 
 def test_a_figure_has_a_mark_and_a_number_for_each_cell() -> None:

@@ -64,11 +64,11 @@ def test_large_search_is_compiled_with_the_same_answer(
     from hawb.study import compiled_search
 
     monkeypatch.setattr(compiled_search, "is_compiled", lambda _: False)
-    told, said = searched(run(arguments, version))
+    result, said = searched(run(arguments, version))
     assert (len(soon), said) == (1, 1)
-    different = [one for place, one in enumerate(told) if one not in told[:place]]
+    different = [one for place, one in enumerate(result) if one not in result[:place]]
     assert different == list(explore(run(arguments, version), ASKED))
-    assert all(one.tried <= other.tried for one, other in pairwise(told))
+    assert all(one.tried <= other.tried for one, other in pairwise(result))
     monkeypatch.setattr(compiled_search, "is_compiled", lambda _: True)
     assert searched(run(arguments, version))[1] == 0
 

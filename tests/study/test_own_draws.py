@@ -81,8 +81,8 @@ def row(environment: str, mean: float, half: float | None = None, **more: object
 def rows_of(means: np.ndarray, name: str = "mean") -> list[dict[str, object]]:
     """Return the rows of draws with these batch means, one row per draw."""
     same = {"mean_batches": np.full(BATCHES, 10.0), "share_batches": np.full(BATCHES, 0.5)}
-    told = [same | {name: float(each.mean()), f"{name}_batches": each} for each in means]
-    return [row(f"e_draw_{place}", **{"mean": 10.0} | each) for place, each in enumerate(told)]
+    found = [same | {name: float(each.mean()), f"{name}_batches": each} for each in means]
+    return [row(f"e_draw_{place}", **{"mean": 10.0} | each) for place, each in enumerate(found)]
 
 
 def batches(rates: float, common: float, own: float, seed: int = 1) -> np.ndarray:
@@ -122,8 +122,8 @@ def test_undetectable_variance_between_draws_is_bounded():
 
 
 def test_nothing_is_added_without_draws_or_an_interval():
-    [told] = widened([row("e", 10.0)], [])
-    assert (told["mean_low"], told["open_mean"]) == (None, 0)
+    [row_drawn] = widened([row("e", 10.0)], [])
+    assert (row_drawn["mean_low"], row_drawn["open_mean"]) == (None, 0)
 
 
 def test_share_stays_between_0_and_1():
@@ -172,12 +172,12 @@ def studies(failures: int, repair: float, trials: int, count: int) -> Iterator[d
         rows = []
         for place, rate in enumerate(rates):
             first = slice(trials if place == 0 else each)
-            told = made_up_trials(rate, gaps[first], repairs[first])
-            weights = Weights(pa.RecordBatch.from_pydict({TRIAL: np.arange(len(told["out"]))}))
+            result = made_up_trials(rate, gaps[first], repairs[first])
+            weights = Weights(pa.RecordBatch.from_pydict({TRIAL: np.arange(len(result["out"]))}))
             rows += [
                 {"design": "one", "environment": f"e_draw_{place - 1}" if place else "e", "measure": measure,
                  "mean_batches": weights.in_batches(values), "share_batches": weights.in_batches(values > 0)}
-                | weights.mean_of(values) | weights.share_of(values) for measure, values in told.items()
+                | weights.mean_of(values) | weights.share_of(values) for measure, values in result.items()
             ]  # fmt: skip
         yield {one["measure"]: one for one in widened(rows[:2], rows[2:])}
 
@@ -188,8 +188,8 @@ def test_interval_covers_the_true_value(failures, repair):
     shape = 100_000, 2, 16
     true = made_up_trials(2.0, random.exponential(size=shape), repair * random.exponential(size=shape))
     held = {name: [] for name in ("out", "alone", "lost")}
-    for told in studies(failures, repair, 512, 70):
-        out, lost = told["out"], told["lost"]
+    for item in studies(failures, repair, 512, 70):
+        out, lost = item["out"], item["lost"]
         alone = sqrt((out["mean_high"] - out["mean"]) ** 2 - out["open_mean"] ** 2)
         held["out"].append(out["mean_low"] <= true["out"].mean() <= out["mean_high"])
         held["alone"].append(abs(out["mean"] - true["out"].mean()) <= alone)

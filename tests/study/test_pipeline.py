@@ -37,7 +37,7 @@ from hawb.study.tables import TRIALS, TableRefused
 ROOT = Path(__file__).parents[2]
 
 
-def told(rows: DataFrame) -> list[tuple]:
+def sorted_rows(rows: DataFrame) -> list[tuple]:
     names = ["design", "environment", *row(3, CELLS[0], 0)]
     return sorted(tuple(one) for one in rows.select(names).collect())
 
@@ -65,7 +65,7 @@ def gate(place: Path) -> Path:
 def test_study_is_a_table_for_any_reader(spark: SparkSession, tmp_path: Path):
     progress: list[Progress] = []
     rows = run(spark, study(TRIALS_ASKED), tmp_path, progress.append, "made-up", made_up())
-    assert told(rows) == expected(TRIALS_ASKED)
+    assert sorted_rows(rows) == expected(TRIALS_ASKED)
     assert (progress[-1].done, progress[-1].total, progress[-1].played) == (1600, 1600, 1600)
     assert [one.done for one in progress] == sorted(one.done for one in progress)
     read = pq.read_table(tmp_path / "trials")
@@ -82,7 +82,7 @@ def test_existing_trials_are_not_played_again(spark: SparkSession, tmp_path: Pat
     run(spark, study(), tmp_path, source=made_up())
     kept = files(tmp_path)
     again = run(spark, study(), tmp_path, progress.append, source=made_up(breaks=("one", 5)))
-    assert (told(again), files(tmp_path)) == (expected(25), kept)
+    assert (sorted_rows(again), files(tmp_path)) == (expected(25), kept)
     assert (progress[-1].done, progress[-1].played) == (100, 0)
 
 
@@ -91,10 +91,10 @@ def test_existing_trials_are_not_played_again(spark: SparkSession, tmp_path: Pat
 def test_a_study_grows_by_trials_and_cells(spark: SparkSession, tmp_path: Path):
     run(spark, study(14, designs=("one",)), tmp_path, source=made_up())
     kept = files(tmp_path)
-    assert told(run(spark, study(25), tmp_path, source=made_up())) == expected(25)
+    assert sorted_rows(run(spark, study(25), tmp_path, source=made_up())) == expected(25)
     assert {name for name in kept if "trials/" in name} <= files(tmp_path).keys()
     fewer = run(spark, study(10, designs=("two",)), tmp_path, source=made_up())
-    assert told(fewer) == expected(10, CELLS[2:])
+    assert sorted_rows(fewer) == expected(10, CELLS[2:])
 
 
 @pytest.mark.full
@@ -107,7 +107,7 @@ def test_stream_starts_after_trials_written_by_a_batch(spark: SparkSession, tmp_
     run(spark, study(700, designs=("one",)), tmp_path, source=made_up(breaks=("one", 24)))
     assert (tmp_path / CHECKPOINT).exists()
     rows = run(spark, study(700), tmp_path, source=made_up(breaks=("two", 24)))
-    assert told(rows) == expected(700)
+    assert sorted_rows(rows) == expected(700)
     assert kept.items() <= files(tmp_path / "trials").items()
 
 
@@ -132,7 +132,7 @@ def test_reverted_setting_is_not_played_again(spark: SparkSession, tmp_path: Pat
 def test_two_studies_in_a_folder_may_ask_for_the_same(spark: SparkSession, tmp_path: Path):
     first = run(spark, study(), tmp_path, label="first", source=made_up())
     second = run(spark, study(30), tmp_path, label="second", source=made_up())
-    assert (told(first), told(second)) == (expected(25), expected(30))
+    assert (sorted_rows(first), sorted_rows(second)) == (expected(25), expected(30))
 
 
 @pytest.mark.spark
@@ -152,7 +152,7 @@ def test_deleted_cells_are_written_again(spark: SparkSession, tmp_path: Path):
     run(spark, study(), tmp_path, label="2024", source=made_up())
     kept = files(tmp_path / "trials")
     shutil.rmtree(tmp_path / "cells")
-    assert told(run(spark, study(), tmp_path, label="2024", source=made_up())) == expected(25)
+    assert sorted_rows(run(spark, study(), tmp_path, label="2024", source=made_up())) == expected(25)
     assert CELLS_TABLE.read(spark, tmp_path).count() == len(CELLS)
     assert files(tmp_path / "trials") == kept
 
@@ -170,7 +170,7 @@ def test_interrupted_study_resumes(spark: SparkSession, tmp_path: Path):
     with pytest.raises(KeyboardInterrupt):
         run(spark, study(TRIALS_ASKED), tmp_path, interrupt, source=made_up())
     kept = files(tmp_path / "trials")
-    assert told(run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())) == expected(TRIALS_ASKED)
+    assert sorted_rows(run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())) == expected(TRIALS_ASKED)
     assert kept and kept.items() <= files(tmp_path / "trials").items()
 
 
@@ -181,7 +181,7 @@ def test_killed_worker_costs_one_attempt(spark: SparkSession, tmp_path: Path):
     dies.touch()
     progress: list[Progress] = []
     rows = run(spark, study(TRIALS_ASKED), tmp_path / "study", progress.append, source=made_up(dies=dies))
-    assert told(rows) == expected(TRIALS_ASKED)
+    assert sorted_rows(rows) == expected(TRIALS_ASKED)
     assert (dies.exists(), progress[-1].tried_again in (1, 2)) == (False, True)
     check_each_is_there_once(tmp_path / "study")
 
@@ -199,7 +199,7 @@ def test_failed_study_reports_the_reason_and_resumes(spark: SparkSession, tmp_pa
         f"  kept: the trials that are written in {tmp_path}", "  to go on: the same once more, when that is mended",
     ]  # fmt: skip
     kept = files(tmp_path / "trials")
-    assert kept and told(run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())) == expected(TRIALS_ASKED)
+    assert kept and sorted_rows(run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())) == expected(TRIALS_ASKED)
     assert kept.items() <= files(tmp_path / "trials").items()
 
 
@@ -209,7 +209,8 @@ def test_study_resumes_after_a_full_disk(spark: SparkSession, small_disk: Path):
     with pytest.raises(StudyFailed, match="the study stopped: the disk is full\\n  kept: "):
         run(spark, study(TRIALS_ASKED), small_disk / "study", source=made_up())
     subprocess.run(["mount", "-o", "remount,size=16m", small_disk], check=True)
-    assert told(run(spark, study(TRIALS_ASKED), small_disk / "study", source=made_up())) == expected(TRIALS_ASKED)
+    rows = run(spark, study(TRIALS_ASKED), small_disk / "study", source=made_up())
+    assert sorted_rows(rows) == expected(TRIALS_ASKED)
     check_each_is_there_once(small_disk / "study")
 
 
@@ -221,7 +222,7 @@ def test_study_waits_for_another_driver_and_resumes_if_it_is_killed(spark: Spark
     opens: list[int] = []
     waited: list[Progress] = []
 
-    def tell(progress: Progress) -> None:
+    def report(progress: Progress) -> None:
         if progress.waits and not opens:
             opens.append(opened(held))
         waited.extend([progress] if progress.waits else [])
@@ -231,13 +232,13 @@ def test_study_waits_for_another_driver_and_resumes_if_it_is_killed(spark: Spark
     command = [sys.executable, "-c", program(a_study(whole, says, held), a_study(half, KILLS_ITSELF))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "plays\n"
-        rows = run(spark, study(TRIALS_ASKED), whole, tell, source=made_up())
+        rows = run(spark, study(TRIALS_ASKED), whole, report, source=made_up())
         assert other.stdout.read().splitlines()[-1] == "1600 1600"
     assert (other.returncode, bool(waited)) == (-signal.SIGKILL, True)
-    assert told(rows) == expected(TRIALS_ASKED)
+    assert sorted_rows(rows) == expected(TRIALS_ASKED)
     check_each_is_there_once(whole)
     assert files(half / "trials")
-    assert told(run(spark, study(TRIALS_ASKED), half, source=made_up())) == expected(TRIALS_ASKED)
+    assert sorted_rows(run(spark, study(TRIALS_ASKED), half, source=made_up())) == expected(TRIALS_ASKED)
     check_each_is_there_once(half)
 
 
@@ -258,7 +259,7 @@ def test_rows_per_task_and_file_are_respected(spark: SparkSession, tmp_path: Pat
     assert counts() == [300] * 4 + [100] * 4  # a file for each batch of each cell
     check_each_is_there_once(tmp_path)
     progress: list[Progress] = []
-    assert told(run(spark, asked, tmp_path, progress.append, source=made_up())) == expected(TRIALS_ASKED)
+    assert sorted_rows(run(spark, asked, tmp_path, progress.append, source=made_up())) == expected(TRIALS_ASKED)
     assert progress[-1].played == 0
 
 
@@ -267,8 +268,8 @@ def test_jobs_and_stages_are_named_by_study_and_cells(spark: SparkSession, tmp_p
     run(spark, study(), tmp_path, label="two-or-three", source=made_up())
     store = spark.sparkContext._jsc.sc().statusStore()
     jobs = store.jobsList(None)
-    told = [(one.description(), one.name()) for one in map(jobs.apply, range(jobs.size()))]
-    names = {(described.get() if described.isDefined() else None, name) for described, name in told}
+    found = [(one.description(), one.name()) for one in map(jobs.apply, range(jobs.size()))]
+    names = {(described.get() if described.isDefined() else None, name) for described, name in found}
     batch = "two-or-three: one in calm, one in rough, two in calm, two in rough, at once"
     assert (batch, batch) in names
     assert any(name == "two-or-three: the settings of its cells" for name, _ in names)
@@ -302,7 +303,7 @@ def test_deleted_trials_are_played_again(spark: SparkSession, tmp_path: Path):
             run(spark, again, tmp_path, source=made_up())
     for file in others:
         file.unlink()
-    assert told(run(spark, study(), tmp_path, source=made_up())) == expected(25)
+    assert sorted_rows(run(spark, study(), tmp_path, source=made_up())) == expected(25)
 
 
 @pytest.mark.spark
@@ -340,7 +341,7 @@ def test_study_ends_at_its_precision_or_number_of_trials(
     asked = study(500, precision={"measure": "publish_down_s", "relative": relative}, designs=("one",))
     rows = run(spark, asked, tmp_path, source=made_up())
     assert rows.count() == 2 * trials
-    assert told(rows) == expected(trials, CELLS[:2])
+    assert sorted_rows(rows) == expected(trials, CELLS[:2])
 
 
 @pytest.mark.full
@@ -371,10 +372,10 @@ def test_command_plays_resumes_and_prints_the_estimates(
         assert "Two copies or three?" in result.stdout
         assert "publish_down_s" in result.stdout and "more than two" in result.stdout
         assert spark.read.parquet(str(tmp_path / "out" / "trials")).count() == 2 * count
-    told = json.loads(command(file, "--json", "--output", tmp_path / "out", "--baseline", "quorum").stdout)
-    validate("study", told)
-    assert {(one["design"], one["trials"]) for one in told} == {("two", 96), ("quorum", 96)}
-    assert {one["difference"] for one in told if one["design"] == "quorum"} == {0.0}
+    answer = json.loads(command(file, "--json", "--output", tmp_path / "out", "--baseline", "quorum").stdout)
+    validate("study", answer)
+    assert {(one["design"], one["trials"]) for one in answer} == {("two", 96), ("quorum", 96)}
+    assert {one["difference"] for one in answer if one["design"] == "quorum"} == {0.0}
     kept_in = tmp_path / "results.json"
     assert command(file, "--output", tmp_path / "out", "--keep", kept_in, "--faults", 3).exit_code == 0
     results = kept("results", tmp_path)
@@ -470,5 +471,5 @@ def test_losing_a_worker_or_executor_does_not_change_trials(spark: SparkSession,
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines()[-3:] == ["1600 1600", "1600 1600", str(READ)]
     for folder in folders:
-        assert told(run(spark, study(TRIALS_ASKED), folder, source=made_up())) == expected(TRIALS_ASKED)
+        assert sorted_rows(run(spark, study(TRIALS_ASKED), folder, source=made_up())) == expected(TRIALS_ASKED)
         check_each_is_there_once(folder)

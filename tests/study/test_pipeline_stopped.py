@@ -45,8 +45,8 @@ def test_repeatedly_stopped_study_has_the_same_rows(tmp_path: Path):
         assert (ended.status, ended.out, ended.processes, ended.files) == (128 + number, "", [], []), ended
         assert ended.err.splitlines()[-1] == KEPT and len(ended.err.splitlines()) <= 3, calls
     ended = stopped(words, signal.SIGINT, 0, tmp_path)
-    told = ended.err.splitlines()[-1:]
-    assert (ended.status, told, ended.processes, ended.files) == (0, ["Trials, timing.election_s"], [], []), ended
+    lines = ended.err.splitlines()[-1:]
+    assert (ended.status, lines, ended.processes, ended.files) == (0, ["Trials, timing.election_s"], [], []), ended
     found = pq.read_table(folder / "trials").sort_by([("design", "ascending"), ("trial", "ascending")])
     for design, records in expected.items():
         rows = found.filter(pq.filters_to_expression([("design", "=", design)])).select(records.schema.names)

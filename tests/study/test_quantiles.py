@@ -27,13 +27,13 @@ def test_quantiles_are_order_statistics_and_objectives_are_shares(spark: SparkSe
     values = np.random.RandomState(1).permutation(count).astype(float)
     trials = spark.createDataFrame(table(count, values))
     other = row(count) | {"measure": "lost"}
-    told, kept = with_quantiles([row(count), other], trials, ["down_s"], {"down_s": 949.0})
+    result, kept = with_quantiles([row(count), other], trials, ["down_s"], {"down_s": 949.0})
     assert kept == other
     for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
         expected = [np.ceil(rank * count) - 1 for rank in ranks(share, count)]
-        assert [told[name], told[f"{name}_low"], told[f"{name}_high"]] == expected
+        assert [result[name], result[f"{name}_low"], result[f"{name}_high"]] == expected
     low, high = Share(50, count).interval
-    assert (told["objective"], told["above"], told["above_low"], told["above_high"]) == (949.0, 0.05, low, high)
+    assert (result["objective"], result["above"], result["above_low"], result["above_high"]) == (949.0, 0.05, low, high)
 
 
 @pytest.mark.spark

@@ -124,8 +124,8 @@ def test_biasing_by_1_changes_nothing(every):
 @njit
 def biased(table: np.ndarray, seed: np.uint64, trial: int, horizon_us: int) -> tuple[np.ndarray, float]:
     """Return the biased failures of a trial, and the logarithm of its weight."""
-    failures, count, told = renewals.biased(table, seed, trial, horizon_us)
-    return failures[:count], told
+    failures, count, result = renewals.biased(table, seed, trial, horizon_us)
+    return failures[:count], result
 
 
 def ratio(environment: Environment, nodes: int, failures: list[list[int]], horizon_us: int) -> float:
@@ -159,9 +159,9 @@ def ratio(environment: Environment, nodes: int, failures: list[list[int]], horiz
 def test_the_weight_is_the_likelihood_ratio(every, repair, times, after_s, nodes, trial, days):
     environment, horizon_us = failing(every, repair, times, after_s), days * DAY_US
     table, seed = sources(environment, nodes), np.uint64(SEED)
-    failures, told = biased(table, seed, trial, horizon_us)
+    failures, result = biased(table, seed, trial, horizon_us)
     expected = ratio(environment, nodes, failures.tolist(), horizon_us)
-    assert math.isclose(told, expected, rel_tol=1e-7, abs_tol=1e-7)
+    assert math.isclose(result, expected, rel_tol=1e-7, abs_tol=1e-7)
     weight = renewals.weights(table, seed, trial, 1, horizon_us)[0]
     assert math.isclose(weight, math.exp(expected), rel_tol=1e-6)
 
@@ -216,5 +216,5 @@ def test_failures_without_further_nodes_are_not_biased():
     assert alone.tolist() == [1.0] * 50
     table = sources(failing(SHAPES["exponential"], REPAIRS["exponential"], 50, 600), 2)
     table.nodes = 0b11
-    failures, told = biased(table, np.uint64(SEED), 0, YEAR_US)
-    assert len(failures) > 50 and told == 0
+    failures, result = biased(table, np.uint64(SEED), 0, YEAR_US)
+    assert len(failures) > 50 and result == 0

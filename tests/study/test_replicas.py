@@ -96,16 +96,16 @@ def test_own_numbers_apply_and_their_draws_widen_intervals():
              "environment": {"node_failures": {"every": {"mean_s": 4e6}}, "partitions": {"every": {"mean_s": 9}}}}
     draws = [{"node_failures": {"every": {"mean_s": mean_s}}} for mean_s in (4e5, 4e6, 4e7)]
     inventory_ = cluster(queues=[queue(**HOLDS)])
-    assumed, told, wide = (what_if(inventory_, MATRIX, trials=320, own=own) for own in (
+    assumed, result, wide = (what_if(inventory_, MATRIX, trials=320, own=own) for own in (
         None, read_numbers(given), read_numbers(given | {"draws": draws}),
     ))  # fmt: skip
-    alone = [cells(answer)["classic", 1].played for answer in (assumed, told, wide)]
+    alone = [cells(answer)["classic", 1].played for answer in (assumed, result, wide)]
     assert alone[0].down.mean_s > alone[1].down.mean_s == alone[2].down.mean_s
     assert alone[2].down.high_s - alone[2].down.low_s > 2 * (alone[1].down.high_s - alone[1].down.low_s)
     assert alone[2].open_share > 0
     assert alone[2].share_interval[1] > alone[2].lost.interval[1] == alone[1].share_interval[1]
-    assert told.notes == ("Ours: left out is what happens in no trial here: environment.partitions.every.mean_s",)
-    legend = [" ".join(" ".join(view.legend(answer)).split()) for answer in (told, wide)]
+    assert result.notes == ("Ours: left out is what happens in no trial here: environment.partitions.every.mean_s",)
+    legend = [" ".join(" ".join(view.legend(answer)).split()) for answer in (result, wide)]
     assert "which fail at the rates of Ours; 50" in legend[0]
     assert "whose 3 draws widen intervals" in legend[1]
 
@@ -231,8 +231,8 @@ def test_the_page_has_figure_and_notes():
 
 
 def test_streams_are_reported_as_left_out():
-    told = [queue(**HOLDS), queue("log", type="stream", members=["a", "b", "c"]), queue("old", type="stream")]
-    answer = found(queues=told)
+    result = [queue(**HOLDS), queue("log", type="stream", members=["a", "b", "c"]), queue("old", type="stream")]
+    answer = found(queues=result)
     assert [one.name for one in answer.queues] == ["q"]
     assert answer.notes[-1].startswith("the figures of costs leave out 2 streams, with 3 known replicas of 1 of them")
     assert found().notes == ()

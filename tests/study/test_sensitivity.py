@@ -59,10 +59,10 @@ def test_each_row_has_the_difference_at_each_value():
         return {"design": "two", "environment": environment, "measure": "lost", "difference": difference}
 
     played = [row(f"calm_at_{place}", difference) for place, difference in enumerate([1.0, 2.0, 4.0])]
-    told, none = with_sensitivity([row("calm", 2.1), row("rough", 3.0)], played, ASKED, DEFAULT)
-    assert told["sensitivity"] == [
+    result, none = with_sensitivity([row("calm", 2.1), row("rough", 3.0)], played, ASKED, DEFAULT)
+    assert result["sensitivity"] == [
         {"assumption": DEFAULT, "values": [0.15, 0.3, 0.6], "differences": [1.0, 2.0, 4.0]}
     ]
     assert "sensitivity" not in none
-    (twice,) = with_sensitivity([told], played, ASKED, DEFAULT)
+    (twice,) = with_sensitivity([result], played, ASKED, DEFAULT)
     assert len(twice["sensitivity"]) == 2

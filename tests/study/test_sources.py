@@ -224,9 +224,9 @@ def exports(tmp_path: Path) -> Path:
     queue = {"name": "q", "vhost": "/", "durable": True, "arguments": {"x-max-length": 5}}
     users = [{"name": "ops", "password_hash": "secret"}]
     for name in ("berlin", "rome"):
-        told = {"rabbitmq_version": "3.10.8", "queues": [queue], "users": users, "vhosts": [{"name": "/"}]}
+        data = {"rabbitmq_version": "3.10.8", "queues": [queue], "users": users, "vhosts": [{"name": "/"}]}
         policy = {"name": "p", "vhost": "/", "pattern": "^q", "definition": {"ha-mode": "all"}}
-        (folder / f"{name}.definitions.json").write_text(json.dumps(told | {"policies": [policy]}))
+        (folder / f"{name}.definitions.json").write_text(json.dumps(data | {"policies": [policy]}))
     (folder / "rome.queues.txt").write_text("name\tnode\nq\ta\textra\n")
     (folder / "oslo.json").write_text('{"queues": [')
     return folder
@@ -239,8 +239,8 @@ def test_queues_definitions_and_unreadable_files_are_rows(spark: SparkSession, e
         assert all(field.metadata["comment"] for field in rows.schema)
         found = [row.asDict() for row in rows.collect()]
         assert "secret" not in repr(found)
-        told = [Path(row["cluster"]).name for row in found if row["refused_file"] is None]
-        assert {name: told.count(name) for name in set(told)} == good
+        result = [Path(row["cluster"]).name for row in found if row["refused_file"] is None]
+        assert {name: result.count(name) for name in set(result)} == good
         refused = {Path(row["refused_file"]).name for row in found if row["refused_file"]}
         assert refused == {"oslo.json", "rome.queues.txt"}
     (queue,) = read(spark, "rabbitmq-queues", exports / "berlin.definitions.json").collect()

@@ -64,12 +64,12 @@ def path_without_java(directory: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("master", "told"),
+    ("master", "text"),
     [("local[*]", "local[*,4]"), ("local", "local[1,4]"), ("local[3]", "local[3,4]"), ("local[2,1]", "local[2,1]"),
      ("spark://a:1", "spark://a:1"), ("local-cluster[2,1,1024]", "local-cluster[2,1,1024]")],
 )  # fmt: skip
-def test_tasks_are_retried_on_a_local_master_too(master: str, told: str) -> None:
-    assert tried_again(master) == told
+def test_tasks_are_retried_on_a_local_master_too(master: str, text: str) -> None:
+    assert tried_again(master) == text
 
 
 # Settings, and where the driver listens

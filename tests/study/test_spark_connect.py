@@ -31,7 +31,7 @@ from hawb.study.spark_search import spread
 from hawb.study.pipeline import run
 from hawb.study.spark import SparkRefused, cores, session
 
-folder, asked, told = Path({folder!r}), study({trials}), {{}}
+folder, asked, seen = Path({folder!r}), study({trials}), {{}}
 spark = session(master={master!r})
 
 def interrupt(progress):
@@ -40,22 +40,22 @@ def interrupt(progress):
 
 rows = run(spark, asked, folder / "study", interrupt, source=made_up())
 names = ["design", "environment", *row(3, CELLS[0], 0)]
-told["rows"] = sorted(list(one) for one in rows.select(names).collect())
-told["cores"] = cores(spark)
-told["estimates"] = len(estimates(rows, ["lost", "publish_down_s"]).collect())
+seen["rows"] = sorted(list(one) for one in rows.select(names).collect())
+seen["cores"] = cores(spark)
+seen["estimates"] = len(estimates(rows, ["lost", "publish_down_s"]).collect())
 sources = spark.read.format
 few = {few!r}
-told["read"] = [sources(f"hawb-{{name}}").options(**few).load({question!r}).select("design").distinct().count()
+seen["read"] = [sources(f"hawb-{{name}}").options(**few).load({question!r}).select("design").distinct().count()
                 for name in ("trials", "faults", "losses")]
-told["read"] += [sources(f"rabbitmq-{{name}}").load({exports!r}).count() for name in ("queues", "definitions")]
+seen["read"] += [sources(f"rabbitmq-{{name}}").load({exports!r}).count() for name in ("queues", "definitions")]
 audit(spark, [Path({exports!r})], folder / "audit")
-told["clusters"] = summary(spark, folder / "audit").clusters
+seen["clusters"] = summary(spark, folder / "audit").clusters
 try:
     spread(spark)
 except SparkRefused as refused:
-    told["search"] = str(refused)
+    seen["search"] = str(refused)
 spark.stop()
-print(json.dumps(told))
+print(json.dumps(seen))
 """
 
 

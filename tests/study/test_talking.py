@@ -47,6 +47,6 @@ def otherwise(given: Case, number: int) -> Case:
 @pytest.mark.parametrize("number", CASES)
 def test_trial_is_the_same_if_flows_are_advanced_before_each_message(number, monkeypatch):
     given = otherwise(quorum_case(number), number)
-    told = by_engine(given, history_of(given))
+    result = by_engine(given, history_of(given))
     monkeypatch.setattr(engine_trial, "talk", lambda *_: False)
-    assert by_engine(given, history_of(given)) == told
+    assert by_engine(given, history_of(given)) == result

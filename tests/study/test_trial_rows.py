@@ -170,8 +170,8 @@ def test_engine_plays_a_trial_that_overflows_a_table(monkeypatch):
 def test_error_of_the_kernel_names_its_trial(monkeypatch):
     broken(monkeypatch, fails)
     first = next(number for number in range(100) if own_seed(7, number) & 1)
-    told = f"mirrored in one, trial {first} of seed 7, a fault of the kernel's: RuntimeError: two lead in the same term"
-    with pytest.raises(block.TrialFailed, match=f"^{re.escape(told)}$"):
+    text = f"mirrored in one, trial {first} of seed 7, a fault of the kernel's: RuntimeError: two lead in the same term"
+    with pytest.raises(block.TrialFailed, match=f"^{re.escape(text)}$"):
         trial_rows.records(study(), "mirrored", "one", 0, 100)
 
 

@@ -32,7 +32,7 @@ def test_bars_are_proportional_and_labelled():
 def test_names_are_escaped(name: str, slim: bool):
     drawn = bars.svg({name: 1}, {name: name}, slim=slim)
     room, behind = (SLIM, SLIM - bars.SLIM_LONGEST) if slim else (bars.NAMES, bars.WHOLE - bars.NAMES - bars.LONGEST)
-    label, told = (one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}text"))
+    label, found = (one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}text"))
     assert label == shown(shortened(name, room // bars.LETTER - 2))
-    assert told == shown(shortened(name, behind // bars.LETTER - 2))
+    assert found == shown(shortened(name, behind // bars.LETTER - 2))
     assert [one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}title")] == [shown(name)]

@@ -23,9 +23,9 @@ def played(name: str) -> dict:
     return outcome(Run.of(load(STORIES / f"{name}.yaml")))
 
 
-def texts(told: dict, number: int = 0) -> list[str]:
+def texts(result: dict, number: int = 0) -> list[str]:
     """Return the texts of a chain."""
-    return [link.text for link in chains(told)[number]]
+    return [link.text for link in chains(result)[number]]
 
 
 def test_chain_of_a_promotion_starts_at_the_publish():
@@ -69,11 +69,11 @@ def test_last_step_has_a_chain_if_nothing_is_lost():
     "refusal-ends-with-its-node", "quorum-majority-of-disks-lost", "promotion-table-stop", "crash-of-a-process",
 ])  # fmt: skip
 def test_chains_are_short_ordered_and_about_their_paragraph(name: str):
-    told = played(name)
-    assert len(chains(told)) <= len(reasons(told))
-    for links, paragraph in zip(chains(told), reasons(told), strict=False):
+    result = played(name)
+    assert len(chains(result)) <= len(reasons(result))
+    for links, paragraph in zip(chains(result), reasons(result), strict=False):
         assert 2 <= len(links) <= MOST
         assert [link.t for link in links] == sorted(link.t for link in links)
-        assert {node for link in links for node in link.nodes} <= set(told["nodes"])
+        assert {node for link in links for node in link.nodes} <= set(result["nodes"])
         assert links[-1].queue in paragraph
         assert links[-1].text.endswith(" lost") or " took over without " in links[-1].text

@@ -28,9 +28,9 @@ def test_consumer_row_shows_changed_values_before_and_after():
 
 
 def test_new_consumer_is_marked_without_former_values():
-    told = clients.html(steps(*CONSUMING), steps(*DECLARED))
-    assert "→" not in told
-    assert "outline:1px dashed" in told
+    html = clients.html(steps(*CONSUMING), steps(*DECLARED))
+    assert "→" not in html
+    assert "outline:1px dashed" in html
 
 
 def test_publisher_has_a_row():
@@ -44,7 +44,7 @@ def test_empty_table_states_that_there_are_no_clients():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_escaped(name):
     publisher = {"publisher": {"name": f"{name} too", "queue": "q", "rate": 1}}
-    told = clients.html(steps(*DECLARED, {"consume": {"consumer": name, "queue": "q"}}, publisher))
-    assert "<script" not in told
-    assert told.count("</tr>") == 4
-    assert f" {shown(name)} q active " in text(told) and f" {shown(f'{name} too')} running " in text(told)
+    html = clients.html(steps(*DECLARED, {"consume": {"consumer": name, "queue": "q"}}, publisher))
+    assert "<script" not in html
+    assert html.count("</tr>") == 4
+    assert f" {shown(name)} q active " in text(html) and f" {shown(f'{name} too')} running " in text(html)

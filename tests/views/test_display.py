@@ -110,8 +110,8 @@ def test_widget_has_a_static_form(name: str):
 
 
 def test_text_forms_wrap_their_lines():
-    for told in (STORY.story(), STORY.why(NASTY, 1), STORY.yaml(), STORY.python(), tell("a word " * 40)):
-        assert bundle(told) == {"text/plain": repr(told).rstrip()}
+    for item in (STORY.story(), STORY.why(NASTY, 1), STORY.yaml(), STORY.python(), tell("a word " * 40)):
+        assert bundle(item) == {"text/plain": repr(item).rstrip()}
     assert repr(STORY.yaml()) == str(STORY.yaml())
     assert max(map(len, repr(STORY.why(NASTY, 1)).splitlines())) <= PAGE < len(STORY.why(NASTY, 1))
 

@@ -27,24 +27,24 @@ def after(*steps: dict) -> dict:
 
 @pytest.mark.parametrize("file", SCENARIOS[::9], ids=lambda file: file.stem)
 def test_drafts_do_not_change_the_text_of_a_story(file):
-    told, drafts = outcome(Run.of(load(file))), Drafts()
-    ends = list(range(len(told["events"]) + 1))
+    result, drafts = outcome(Run.of(load(file))), Drafts()
+    ends = list(range(len(result["events"]) + 1))
     Random(1).shuffle(ends)
     for end in ends[:40]:
-        beginning = told | {"events": told["events"][:end]}
+        beginning = result | {"events": result["events"][:end]}
         assert sentences(beginning, drafts=drafts) == sentences(beginning)
 
 
 def test_only_the_differing_end_of_a_story_is_drafted_again():
     drafts = Drafts()
     for more in ([{"kill": "b"}], [{"start": "a"}], [{"stop": "b"}, {"start": "a"}], []):
-        told = after(*more)
-        assert sentences(told, drafts=drafts) == sentences(told)
-        assert sentences(told, 3, drafts) == sentences(told)[-3:]
+        result = after(*more)
+        assert sentences(result, drafts=drafts) == sentences(result)
+        assert sentences(result, 3, drafts) == sentences(result)[-3:]
 
 
 def test_common_beginning_is_not_drafted_again(monkeypatch):
-    told, drafts, added = after({"kill": "b"}), Drafts(), []
+    result, drafts, added = after({"kill": "b"}), Drafts(), []
     add = Drafts._add
 
     def counted(self: Drafts, events: list[dict], index: int) -> None:
@@ -52,9 +52,9 @@ def test_common_beginning_is_not_drafted_again(monkeypatch):
         add(self, events, index)
 
     monkeypatch.setattr(Drafts, "_add", counted)
-    drafts.of(told["events"])
-    assert added == list(range(len(told["events"])))
+    drafts.of(result["events"])
+    assert added == list(range(len(result["events"])))
     added.clear()
-    drafts.of(told["events"][:5])
-    drafts.of(told["events"])
+    drafts.of(result["events"][:5])
+    drafts.of(result["events"])
     assert added == []

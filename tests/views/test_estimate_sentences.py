@@ -17,18 +17,18 @@ def cell(design: str, environment: str, minutes: float, half: float | None = 0.1
     ]
 
 
-def told(*cells: list[dict], shown: tuple = (DOWN,)) -> str:
+def sentence_of(*cells: list[dict], shown: tuple = (DOWN,)) -> str:
     return sentence([row for each in cells for row in each], list(shown))
 
 
 def test_differing_designs_are_named_with_their_numbers():
-    assert told(cell("a", "kills", 5), cell("b", "kills", 2), cell("c", "kills", 3)) == (
+    assert sentence_of(cell("a", "kills", 5), cell("b", "kills", 2), cell("c", "kills", 3)) == (
         "In kills, a has the most minutes out of use a year (5.00), b the fewest (2.00)."
     )
 
 
 def test_equal_designs_are_named_together_and_many_are_counted():
-    assert told(cell("a", "kills", 5), cell("b", "kills", 5), *(cell(one, "kills", 0, 0) for one in "cde")) == (
+    assert sentence_of(cell("a", "kills", 5), cell("b", "kills", 5), *(cell(one, "kills", 0, 0) for one in "cde")) == (
         "In kills, a and b have the most minutes out of use a year (5.00), c and 2 others none."
     )
 
@@ -36,35 +36,35 @@ def test_equal_designs_are_named_together_and_many_are_counted():
 def test_environment_with_the_largest_difference_is_named():
     rough = [cell("a", "rough", 9), cell("b", "rough", 1)]
     calm = [cell("a", "calm", 2), cell("b", "calm", 1)]
-    assert told(*calm, *rough).startswith("In rough, a has the most")
-    assert told(*rough, *(cell(row[0]["design"], "late", row[0]["mean"] / 60) for row in rough)).startswith(
+    assert sentence_of(*calm, *rough).startswith("In rough, a has the most")
+    assert sentence_of(*rough, *(cell(row[0]["design"], "late", row[0]["mean"] / 60) for row in rough)).startswith(
         "In every environment, a has the most"
     )
 
 
 def test_measure_that_no_design_has_is_named_first():
-    assert told(cell("a", "kills", 5), cell("b", "kills", 2), shown=(LOSS, DOWN)) == (
+    assert sentence_of(cell("a", "kills", 5), cell("b", "kills", 2), shown=(LOSS, DOWN)) == (
         "No design has years with a loss in any environment; in kills, a has the most minutes out of use a year "
         "(5.00), b the fewest (2.00)."
     )
-    assert told(cell("a", "kills", 5), cell("b", "kills", 5), shown=(LOSS,)) == (
+    assert sentence_of(cell("a", "kills", 5), cell("b", "kills", 5), shown=(LOSS,)) == (
         "No design has years with a loss in any environment."
     )
 
 
 @pytest.mark.parametrize(("half", "said"), [(2, TOO_FEW), (None, NO_INTERVALS)])
 def test_overlapping_intervals_are_not_called_different(half: float | None, said: str):
-    assert told(cell("a", "kills", 5, half), cell("b", "kills", 2, half)) == said
+    assert sentence_of(cell("a", "kills", 5, half), cell("b", "kills", 2, half)) == said
 
 
 def test_a_mean_of_none_needs_no_interval():
     some, none = cell("a", "kills", 5), cell("b", "kills", 0, None)
-    assert told(some, none).endswith("a has the most minutes out of use a year (5.00), b none.")
-    assert told(cell("a", "kills", 5, None), none) == NO_INTERVALS
+    assert sentence_of(some, none).endswith("a has the most minutes out of use a year (5.00), b none.")
+    assert sentence_of(cell("a", "kills", 5, None), none) == NO_INTERVALS
     few, zero = cell("a", "kills", 5, share=0.01), cell("b", "kills", 5)
     zero[1] |= {"share_high": 0.02}
-    assert told(few, zero, shown=(LOSS,)) == TOO_FEW
+    assert sentence_of(few, zero, shown=(LOSS,)) == TOO_FEW
 
 
 def test_single_design_is_described_without_comparison():
-    assert told(cell("a", "kills", 5)) == "In kills, a comes to 5.00 minutes out of use a year."
+    assert sentence_of(cell("a", "kills", 5)) == "In kills, a comes to 5.00 minutes out of use a year."

@@ -86,18 +86,18 @@ def test_shapes_differ_without_colours(table):
 def test_text_form_shows_the_same():
     nodes = {"rabbit@a": "a", "rabbit@b": "b", "<c>": "c"}
     made = picture()
-    told = picture(
+    result = picture(
         nodes=tuple(nodes.values()), spans=tuple(replace(one, node=nodes[one.node]) for one in made.spans),
         tears=tuple(replace(one, sides=(("a",), ("b", "c"))) for one in made.tears),
         ways=tuple(Way(one.words, tuple(replace(leg, node=nodes[leg.node]) for leg in one.legs)) for one in made.ways),
     )  # fmt: skip
     moments = [0, 5, 12, 30, 41, 50]
-    assert [Strips(told).at(at * SECOND) for at in moments] == [
+    assert [Strips(result).at(at * SECOND) for at in moments] == [
         "●   ◌   ●", "■   ●   ●", "■ ≠ ■   ●", "■   ‖   ●", "■   ✕   ●", "■   ✕   ✕",
     ]  # fmt: skip
-    assert Strips(told).at(HOUR) == "■   ✕   ✕"
-    assert "■ master or leader of orders" in key(told)
-    assert head(told) == "a   b   c"
+    assert Strips(result).at(HOUR) == "■   ✕   ✕"
+    assert "■ master or leader of orders" in key(result)
+    assert head(result) == "a   b   c"
 
 
 def test_letters_are_below_names_that_fit():

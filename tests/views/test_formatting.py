@@ -19,21 +19,21 @@ def test_unprintable_characters_are_escaped(name, shown):
 
 @given(st.text())
 def test_names_contain_no_line_break_or_control_character(name):
-    told = formatting.shown(name)
-    assert len(told.splitlines()) <= 1
-    assert all(character.isprintable() or character in "\u2068\u2069" for character in told)
+    text = formatting.shown(name)
+    assert len(text.splitlines()) <= 1
+    assert all(character.isprintable() or character in "\u2068\u2069" for character in text)
 
 
 @given(st.text(min_size=1), st.integers(min_value=3, max_value=40))
 def test_shortened_text_keeps_both_ends_within_the_length(text, length):
-    told = formatting.shortened(text, length)
-    assert len(told) <= length
-    assert told[0] == text[0]
-    assert told[-1] == text[-1]
+    result = formatting.shortened(text, length)
+    assert len(result) <= length
+    assert result[0] == text[0]
+    assert result[-1] == text[-1]
 
 
 @pytest.mark.parametrize(
-    ("ids", "told"),
+    ("ids", "expected"),
     [
         ([], "no messages"),
         ([[5, 5]], "message 5"),
@@ -42,8 +42,8 @@ def test_shortened_text_keeps_both_ends_within_the_length(text, length):
         ([[n, n] for n in (1, 3, 5, 7, 9)], "5 messages between 1 and 9"),
     ],
 )
-def test_runs_of_messages(ids, told):
-    assert formatting.messages(ids) == told
+def test_runs_of_messages(ids, expected):
+    assert formatting.messages(ids) == expected
 
 
 def test_long_lists_of_names_are_shortened():
@@ -52,21 +52,22 @@ def test_long_lists_of_names_are_shortened():
     assert formatting.listing("abcdef") == "a, b, c and 3 more"
 
 
-@pytest.mark.parametrize(("number", "told"), [(0, "no messages"), (1, "1 message"), (12_345, "12,345 messages")])
-def test_counted(number, told):
-    assert formatting.counted(number) == told
+@pytest.mark.parametrize(("number", "expected"), [(0, "no messages"), (1, "1 message"), (12_345, "12,345 messages")])
+def test_counted(number, expected):
+    assert formatting.counted(number) == expected
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), [(9999, "9999"), (10_000, "10k"), (12_399, "12.3k"), (999_999, "999k"), (2_500_000_000, "2.5G")]
+    ("number", "expected"),
+    [(9999, "9999"), (10_000, "10k"), (12_399, "12.3k"), (999_999, "999k"), (2_500_000_000, "2.5G")],
 )
-def test_brief_numbers_are_truncated_not_rounded(number, told):
-    assert formatting.brief(number) == told
+def test_brief_numbers_are_truncated_not_rounded(number, expected):
+    assert formatting.brief(number) == expected
 
 
-@pytest.mark.parametrize(("t", "told"), [(0, "0.0"), (7.006126, "7.006"), (12.0, "12.0"), (0.25, "0.25")])
-def test_seconds(t, told):
-    assert formatting.seconds(t) == told
+@pytest.mark.parametrize(("t", "expected"), [(0, "0.0"), (7.006126, "7.006"), (12.0, "12.0"), (0.25, "0.25")])
+def test_seconds(t, expected):
+    assert formatting.seconds(t) == expected
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(5, "5 s"), (99, "99 s"), (720, "12 min"), (12_000, "3 h 20 min")])

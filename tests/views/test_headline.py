@@ -9,7 +9,7 @@ from hawb.views.incident.incident_report import account
 
 
 @pytest.mark.parametrize(
-    ("story", "told"),
+    ("story", "expected"),
     [
         ("3.10/partition-autoheal", "From 08:55:18 n1 on one side and n2 and n3 on the other did not see each other for"
                                     " 13 s: orders had two masters for 40 s."),
@@ -22,5 +22,5 @@ from hawb.views.incident.incident_report import account
         ("3.10/sync-cancelled", "No node failed, and no queue changed its master."),
     ],
 )  # fmt: skip
-def test_headline_names_the_failed_node_and_the_effect(story, told):
-    assert account(incident(story)).picture.title == told
+def test_headline_names_the_failed_node_and_the_effect(story, expected):
+    assert account(incident(story)).picture.title == expected

@@ -23,7 +23,7 @@ from hawb.views.terminal import text
 
 
 @cache
-def told(story: str) -> Account:
+def account_of(story: str) -> Account:
     return account(incident(story))
 
 
@@ -34,7 +34,7 @@ def rows(of: Account, heading: str) -> list[tuple]:
 
 
 def test_story_shows_node_states_and_log_lines():
-    assert rows(told("3.10/promotion-table-stop"), STORY)[3] == (
+    assert rows(account_of("3.10/promotion-table-stop"), STORY)[3] == (
         4, "08:59:49", "✕   ●", "n1 was asked to stop (a.log.gz:157, b.log.gz:133, b.log.gz:143).",
     )  # fmt: skip
 
@@ -65,7 +65,7 @@ def test_losses_are_grouped_by_cause_and_time():
 
 
 def test_contradiction_shows_the_log_line_and_the_expectation():
-    apart = rows(told("3.8/promotion-table-kill"), COMPARED)
+    apart = rows(account_of("3.8/promotion-table-kill"), COMPARED)
     lines = [row for row in apart if row[1] == "both.behind got a mirror on n2."]
     assert [row[2:] for row in lines] == [("a.log.gz:1558", "nothing")]
     expected = [row[3] for row in apart if row[1] == "nothing"]
@@ -73,7 +73,7 @@ def test_contradiction_shows_the_log_line_and_the_expectation():
 
 
 def test_agreement_of_log_and_rules_is_stated():
-    [part] = [part for part in report_of(told("4.3/quorum-leader-killed")).parts if part.title == COMPARED]
+    [part] = [part for part in report_of(account_of("4.3/quorum-leader-killed")).parts if part.title == COMPARED]
     assert part.table is None and part.notes[0].startswith("Nowhere: all ")
 
 
@@ -89,13 +89,13 @@ def test_doubts_about_several_queues_are_one_sentence():
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_lines_fit_the_width(width):
-    lines = text(report_of(told(AUTOHEAL)), width=width).splitlines()
+    lines = text(report_of(account_of(AUTOHEAL)), width=width).splitlines()
     assert max(len(line) for line in lines if not line.lstrip().startswith("$ ")) <= width
 
 
 @pytest.mark.parametrize("story", sample(SOME, 5), ids=title)
 def test_page_fetches_nothing_and_agrees_with_the_json(story):
-    found = told(title(story))
+    found = account_of(title(story))
     read = Page(page(found))
     assert not {tag for tag, _ in read.elements} & {*FETCHING}
     values = json.loads(json.dumps(plain(found)))
@@ -106,8 +106,8 @@ def test_page_fetches_nothing_and_agrees_with_the_json(story):
 
 
 def test_clients_are_not_named():
-    for told_of in (page(told(AUTOHEAL)), json.dumps(plain(told(AUTOHEAL)))):
-        assert "guest" not in told_of
+    for report in (page(account_of(AUTOHEAL)), json.dumps(plain(account_of(AUTOHEAL)))):
+        assert "guest" not in report
 
 
 def test_names_are_escaped(tmp_path):

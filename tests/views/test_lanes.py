@@ -97,7 +97,7 @@ def test_lanes_show_added_and_deleted_members():
     assert {spans[node][-1][1] for node in "abc"} == {"none"}
 
 
-def test_leader_without_a_majority_is_drawn_hollow_and_elections_are_marked():
+def test_leader_without_a_majority_is_outlined_and_elections_are_marked():
     drawn = lanes.svg(play(QUORUM_PARTED), "q")
     assert "e: leader without a majority from 60.009 to 75.015 s" in titles(drawn)
     assert "66.609 s: c was elected to lead q, in term 2." in titles(drawn)
@@ -134,7 +134,7 @@ def test_node_without_power_is_down_at_once_and_has_no_role():
 
 
 def test_cut_and_healed_links_are_marked_on_both_lanes():
-    told = titles(
+    result = titles(
         lanes.svg(
             play(
                 "scenario: s\ncluster: {nodes: [a, b, c]}\n"
@@ -142,8 +142,8 @@ def test_cut_and_healed_links_are_marked_on_both_lanes():
             )
         )
     )
-    assert len([title for title in told if title.startswith("1.0 s")]) == 2
-    assert len([title for title in told if title.startswith("3.0 s")]) == 3
+    assert len([title for title in result if title.startswith("1.0 s")]) == 2
+    assert len([title for title in result if title.startswith("3.0 s")]) == 3
 
 
 def test_unknown_queue_is_refused_with_the_known_ones():
@@ -152,11 +152,11 @@ def test_unknown_queue_is_refused_with_the_known_ones():
 
 
 def test_faults_promotions_and_losses_are_marked_with_sentences():
-    told = titles(lanes.svg(play(UNSYNCHRONISED), "ha.orders"))
-    assert "7.006 s: a was killed." in told
-    assert any(title.startswith("7.006 s: b, a mirror that was not synchronised, took over") for title in told)
-    assert "7.006 s: Messages 1 to 100 of ha.orders were lost: the new master does not have them." in told
-    assert "a: master from 0.0 to 7.006 s" in told
+    result = titles(lanes.svg(play(UNSYNCHRONISED), "ha.orders"))
+    assert "7.006 s: a was killed." in result
+    assert any(title.startswith("7.006 s: b, a mirror that was not synchronised, took over") for title in result)
+    assert "7.006 s: Messages 1 to 100 of ha.orders were lost: the new master does not have them." in result
+    assert "a: master from 0.0 to 7.006 s" in result
 
 
 def test_marks_of_other_queues_are_left_out():

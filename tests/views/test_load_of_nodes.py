@@ -39,10 +39,10 @@ def test_node_that_is_down_serves_no_queue_but_keeps_its_writes():
 
 
 def test_summary_states_that_replicas_do_not_share_work():
-    told = load.summary(steps(*MIRRORED))
-    assert "110 messages were published and written 310 times in all, 2.8 times each" in told
+    summary = load.summary(steps(*MIRRORED))
+    assert "110 messages were published and written 310 times in all, 2.8 times each" in summary
     assert load.summary(steps({"wait": 1})) == "No queue has a master or leader, and no message was published."
-    assert told in load.text(steps(*MIRRORED))
+    assert summary in load.text(steps(*MIRRORED))
 
 
 def test_bars_are_proportional_to_the_share():

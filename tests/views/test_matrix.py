@@ -64,9 +64,9 @@ def test_every_cell_has_its_words_as_title():
 
 def test_changes_show_former_and_current_values():
     was, now = before_last_step(UNSYNCHRONISED)
-    told = titles(matrix.svg(now, was))
-    assert "a: running → down" in told
-    assert "b: unsynchronised mirror, 10 messages → master, 10 messages" in told
+    result = titles(matrix.svg(now, was))
+    assert "a: running → down" in result
+    assert "b: unsynchronised mirror, 10 messages → master, 10 messages" in result
     assert style.CHANGED in matrix.svg(now, was)
 
 
@@ -97,8 +97,8 @@ def test_synchronising_mirror_is_labelled():
 
 def test_a_quorum_queue_has_a_leader_and_followers():
     queue = {"type": "quorum", "state": "running", "leader": "a", "members": ["a", "b", "c"], "online": ["a", "b"]}
-    told = {"nodes": {"a": "running", "b": "running", "c": "down"}, "queues": {"q": queue}}
-    assert matrix.text(told).endswith("q (running, 2 of 3 members online): a ⬢ leader; b ● follower; c ✕ down")
+    data = {"nodes": {"a": "running", "b": "running", "c": "down"}, "queues": {"q": queue}}
+    assert matrix.text(data).endswith("q (running, 2 of 3 members online): a ⬢ leader; b ● follower; c ✕ down")
 
 
 def test_quorum_queue_shows_leader_term_majority_lag_and_uncommitted():
@@ -180,18 +180,18 @@ def test_queue_seen_differently_by_two_sides_has_two_rows():
         "q (running, as a sees it): a ■ master, 110 messages",
         "q (running, as b and c see it): b ■ master, 10 messages; c ◍ mirror",
     ]
-    told = titles(matrix.svg(DISPUTED))
-    assert "q: running, as seen by b, c" in told
-    assert told[-3:] == ["a: in another partition", "b: master, 10 messages", "c: mirror"]
+    result = titles(matrix.svg(DISPUTED))
+    assert "q: running, as seen by b, c" in result
+    assert result[-3:] == ["a: in another partition", "b: master, 10 messages", "c: mirror"]
     assert matrix.summary(DISPUTED).endswith("; not the same in all partitions: q.")
 
 
 def test_queue_known_only_to_another_side_has_a_row():
     cluster = Cluster("a", "b", "c", version="4.3").partition(["a"], ["b", "c"]).wait(100)
-    told = cluster.declare("theirs", node="b").publish("theirs", 7, node="b").outcome
-    assert "theirs" not in told["queues"]
-    assert "theirs (running, as b and c see it): b ■ master, 7 messages" in matrix.text(told)
-    assert [row.figures["in queue"].now for row in ledger.rows(told)] == [7]
+    result = cluster.declare("theirs", node="b").publish("theirs", 7, node="b").outcome
+    assert "theirs" not in result["queues"]
+    assert "theirs (running, as b and c see it): b ■ master, 7 messages" in matrix.text(result)
+    assert [row.figures["in queue"].now for row in ledger.rows(result)] == [7]
 
 
 def test_uncommitted_messages_are_shown_in_a_partition():
@@ -207,11 +207,11 @@ def test_extra_fields_of_a_view_are_shown():
     replicas_seen = {"b": replica | {"role": "master"}, "c": replica | {"role": "mirror"}}
     queue = DISPUTED["queues"]["q"]
     views = [queue["views"][0], queue["views"][1] | {"replicas": replicas_seen}]
-    told = matrix.text(DISPUTED | {"queues": {"q": queue | {"views": views}}})
-    assert told.endswith("b ■ master, 10 messages; c ● synchronised mirror, 10 messages")
+    text = matrix.text(DISPUTED | {"queues": {"q": queue | {"views": views}}})
+    assert text.endswith("b ■ master, 10 messages; c ● synchronised mirror, 10 messages")
     views = [queue["views"][0], queue["views"][1] | {"synchronised_mirrors": ["c"]}]
-    told = matrix.text(DISPUTED | {"queues": {"q": queue | {"views": views}}})
-    assert told.endswith("b ■ master, 10 messages; c ● synchronised mirror")
+    text = matrix.text(DISPUTED | {"queues": {"q": queue | {"views": views}}})
+    assert text.endswith("b ■ master, 10 messages; c ● synchronised mirror")
 
 
 def test_sides_are_compared_with_the_queue_before_the_partition():
@@ -222,10 +222,10 @@ def test_sides_are_compared_with_the_queue_before_the_partition():
 
 
 def test_alarms_and_maintenance_are_shown_with_the_node():
-    told = steps() | {"alarms": [{"node": "b", "resource": "memory"}], "maintenance": ["b", "c"]}
-    assert matrix.text(told) == "nodes: a running, b running (memory alarm, maintenance), c running (maintenance)"
-    assert "b is running (memory alarm, maintenance)" in matrix.summary(told)
-    assert ">running, maintenance</text>" in matrix.svg(told)
+    result = steps() | {"alarms": [{"node": "b", "resource": "memory"}], "maintenance": ["b", "c"]}
+    assert matrix.text(result) == "nodes: a running, b running (memory alarm, maintenance), c running (maintenance)"
+    assert "b is running (memory alarm, maintenance)" in matrix.summary(result)
+    assert ">running, maintenance</text>" in matrix.svg(result)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

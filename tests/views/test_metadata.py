@@ -14,18 +14,18 @@ DATA = Path(__file__).parents[2] / "data" / "scenarios"
 
 def test_sentence_names_the_leader_and_the_writable_nodes():
     cluster = Cluster("a", "b", "c", version="4.3")
-    told = "Metadata can be changed from a, b and c: a leads the store, in term 2."
-    assert metadata.text(cluster.outcome) == told
-    assert told in report(cluster.outcome)
-    assert told in cluster._repr_html_()
+    text = "Metadata can be changed from a, b and c: a leads the store, in term 2."
+    assert metadata.text(cluster.outcome) == text
+    assert text in report(cluster.outcome)
+    assert text in cluster._repr_html_()
     cluster.partition(["a"], ["b", "c"]).wait(10)
     assert metadata.text(cluster.outcome).startswith("Metadata can be changed from b and c: ")
 
 
 def test_minority_is_read_only():
     cluster = Cluster("a", "b", "c", version="4.3").stop("b").stop("c")
-    told = "Metadata can be read but not changed: the store has no leader with a majority."
-    assert metadata.text(cluster.outcome) == told
+    text = "Metadata can be read but not changed: the store has no leader with a majority."
+    assert metadata.text(cluster.outcome) == text
 
 
 def test_metadata_store_has_a_row():
@@ -60,9 +60,9 @@ def test_log_shows_members_that_are_down():
 
 def test_story_has_sentences_about_the_store():
     cluster = Cluster("a", "b", "c", version="4.3").partition(["a"], ["b", "c"]).wait(100)
-    told = cluster.story()
-    assert "Metadata can be written: c leads and has a majority." in told
-    assert "As seen by a, metadata can be read but not written:" in told
+    story = cluster.story()
+    assert "Metadata can be written: c leads and has a majority." in story
+    assert "As seen by a, metadata can be read but not written:" in story
     cluster.set_policy("p", "^x", {"max-length": 3}).wait(40)
     assert cluster.errors[0]["text"].endswith("minority.")
     assert cluster.story().endswith("Khepri cluster could be in minority.")

@@ -32,7 +32,7 @@ steps:
 """
 
 
-def told(scenario: Scenario) -> dict:
+def recorded(scenario: Scenario) -> dict:
     """Return the outcome of a broker that agrees with the model."""
     full = outcome(Run.of(scenario))
     queues = {
@@ -48,7 +48,7 @@ def kept(known: dict | None = None, racy: dict | None = None, **changed: object)
     scenario = load(STORY)
     if racy:
         scenario = replace(scenario, racy=Uncompared(**racy))
-    seen = told(scenario)
+    seen = recorded(scenario)
     seen["queues"]["q"] |= changed
     return Kept("story", scenario, Recording("-", 1, seen, {}, "-", "-"), Uncompared(**known) if known else None)
 
@@ -174,7 +174,7 @@ def test_missing_requirements_are_listed(monkeypatch):
 
 def test_broker_runs_only_on_request(able, monkeypatch):
     def play(_bench: object, scenario: Scenario, _version: str) -> Played:
-        return Played(scenario, told(scenario), {})
+        return Played(scenario, recorded(scenario), {})
 
     monkeypatch.setattr(real, "play", play)
     assert model_vs_broker.live(kept(), "queues.q") == (

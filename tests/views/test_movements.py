@@ -18,9 +18,9 @@ DECLARE = {"declare": {"queue": "q", "node": "a"}}
 QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
 
 
-def kinds(*told: dict, **more: object) -> list[str]:
+def kinds(*given: dict, **more: object) -> list[str]:
     """Return the kinds of movements of the last of these steps."""
-    return [one["kind"] for one in movements(steps(*told, **more), None)]
+    return [one["kind"] for one in movements(steps(*given, **more), None)]
 
 
 def test_every_kind_belongs_to_a_known_event():

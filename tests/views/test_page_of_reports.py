@@ -30,12 +30,12 @@ def headings(page: str, level: str = "[1-6]") -> list[str]:
 def test_page_has_verdict_advice_pictures_tables_and_assumptions_in_order(name: str):
     report, page = answered(name)
     body = page[page.index("<body>") :]
-    told = [
+    found = [
         body.index("<h1>"), body.index('<p class="verdict'), body.index("<h2>What to do"),
         body.index("<h2>At a glance"), body.index("<svg"), body.index(f"<h2>{report.parts[0].title[:9]}" if report.parts
         else "<h2>In numbers"), body.index("<h2>What is assumed"),
     ]  # fmt: skip
-    assert told == sorted(told)
+    assert found == sorted(found)
     assert Page(page).said.index(report.verdict.sentence) < Page(page).said.index("What to do")
     ends = [title for _, title in headings(page, "2")][-2:]
     assert ends == [*LAST] if report.missing else ends[-1] == LAST[0]

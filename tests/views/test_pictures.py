@@ -68,8 +68,8 @@ def test_loss_is_stated_and_changes_are_marked(late: Cluster):
 
 def test_unavailable_queue_is_stated_beside_the_loss(late: Cluster):
     keys = {"ha-mode": "all", "ha-promote-on-failure": "when-synced"}
-    told = pictures.verdicts(late.set_policy("ha", "^orders", keys).kill("a").outcome)
-    assert told == [("running", "nothing is lost"), ("waiting", "orders is down")]
+    result = pictures.verdicts(late.set_policy("ha", "^orders", keys).kill("a").outcome)
+    assert result == [("running", "nothing is lost"), ("waiting", "orders is down")]
 
 
 def test_sides_of_a_partition_have_separate_rows(late: Cluster):

@@ -88,8 +88,8 @@ def test_page_contains_the_plan(planned: PlannedUpgrade):
 
 def test_full_stop_shows_the_order_and_the_deadlock():
     stopped = upgrade_of(FILES, at_once=True)
-    told = stopped.tables()[0]
-    deadlocks = [row[-1] for row in told.rows]
+    result = stopped.tables()[0]
+    deadlocks = [row[-1] for row in result.rows]
     assert deadlocks[0] == deadlocks[2] == "" and "waits for" in deadlocks[1]
     first, second, *_ = stopped.remarks()
     assert first.split(": ")[1].split(", ")[-1] in second.split(",")[0]

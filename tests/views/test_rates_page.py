@@ -33,10 +33,10 @@ FEW: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("told", FEW.values(), ids=[*FEW])
-def test_few_failures_make_a_page_and_numbers(told: list[dict[str, Any]]):
+@pytest.mark.parametrize("expected", FEW.values(), ids=[*FEW])
+def test_few_failures_make_a_page_and_numbers(expected: list[dict[str, Any]]):
     usual = {"cluster": "c", "node": "a", "from_us": 0, "length_s": 3600.0, "ended": True, "fresh": True, "nodes": 2}
-    found = rates([Span(**usual | one) for one in told])
+    found = rates([Span(**usual | one) for one in expected])
     numbers = own_numbers(found, "a title")
     shown = page(rates_report.report_of("a title", found), found)
     drawn = any(found.fits.get(kind) for kind in ("time_to_failure", "repair", "time_to_common_failure",

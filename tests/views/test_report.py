@@ -19,8 +19,8 @@ SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.ya
 ADDRESSES = ("src", "href", "srcset", "action", "data", "xlink:href", "background", "poster", "style")
 
 
-def page_of(told: dict, scenario: str = "scenario: x") -> Page:
-    return Page(report.page(told, scenario))
+def page_of(outcome: dict, scenario: str = "scenario: x") -> Page:
+    return Page(report.page(outcome, scenario))
 
 
 def test_page_has_story_figures_ledger_and_reasons():
@@ -49,10 +49,11 @@ def test_page_fetches_and_runs_nothing():
 
 def test_names_are_escaped():
     for name in HOSTILE:
-        told = steps({"declare": {"queue": name, "node": "a"}}, {"publish": {"queue": name, "count": 2}}, {"kill": "a"})
-        page = page_of(told | {"scenario": name}, name)
+        publish = {"publish": {"queue": name, "count": 2}}
+        result = steps({"declare": {"queue": name, "node": "a"}}, publish, {"kill": "a"})
+        page = page_of(result | {"scenario": name}, name)
         assert not [tag for tag, _ in page.elements if tag == "script"] and shown(name) in page.said
-        assert "\u202e" not in report.page(told, "")
+        assert "\u202e" not in report.page(result, "")
 
 
 @pytest.mark.parametrize("file", SCENARIOS[::9], ids=lambda file: file.stem)

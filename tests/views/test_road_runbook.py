@@ -31,8 +31,8 @@ def text(*policies, queues=(), version: str = "3.13", to: str = "4.3", **more) -
     return runbook(plan, drains(move.queue for move in (before or plan).moved), MATRIX)
 
 
-def headings(told: str) -> list[str]:
-    outside = re.sub(r"(?ms)^(`{3,})bash$.*?^\1$", "", told)
+def headings(result: str) -> list[str]:
+    outside = re.sub(r"(?ms)^(`{3,})bash$.*?^\1$", "", result)
     return re.findall(r"^## (.*)$", outside, re.MULTILINE)
 
 
@@ -58,12 +58,12 @@ def test_khepri_is_enabled_as_a_step_before_4_3():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "told"),
+    ("nodes", "result"),
     [("a", "its own majority"), ("ab", "Add a third node first"), ("abc", "no second one may go down meanwhile"),
      ("abcde", "1 more may go down meanwhile"), ("", "needs a majority of the nodes")],
 )  # fmt: skip
-def test_metadata_outage_is_stated_for_the_number_of_nodes(nodes: str, told: str):
-    assert told in text(queues=[queue("q")], nodes=dict.fromkeys(nodes, True))
+def test_metadata_outage_is_stated_for_the_number_of_nodes(nodes: str, result: str):
+    assert result in text(queues=[queue("q")], nodes=dict.fromkeys(nodes, True))
 
 
 def test_transient_queues_that_prevent_booting_are_named():
@@ -82,18 +82,18 @@ def test_mirrors_are_waited_for_only_while_there_are_any():
 
 @pytest.mark.parametrize(("older", "newer"), [*OLDER, ("3.13", "4.2"), ("3.13", "4.1"), ("4.0", "4.2")])
 def test_every_command_is_valid_shell(older: str, newer: str):
-    told = "\n\n".join(road_runbook.step(leg(older, newer), "x", "4.3", ["a", "b"]))
-    blocks = re.findall(r"(?ms)^```bash$\n(.*?)^```$", told)
+    result = "\n\n".join(road_runbook.step(leg(older, newer), "x", "4.3", ["a", "b"]))
+    blocks = re.findall(r"(?ms)^```bash$\n(.*?)^```$", result)
     assert len(blocks) == 3 + (newer == "4.3")
     for block in blocks:
         subprocess.run(["bash", "-n"], input=block.encode(), check=True)
-    assert "None" not in told and "{" not in told
+    assert "None" not in result and "{" not in result
 
 
 def test_step_that_skips_releases_names_the_release_of_each_change():
-    told = "\n".join(road_runbook.before(leg("3.13", "4.2")))
-    assert "| 4.0 | mirrored queues" in told and "| 4.1 | clients with a frame" in told
-    assert "changed in the same stop of each node" in told
+    result = "\n".join(road_runbook.before(leg("3.13", "4.2")))
+    assert "| 4.0 | mirrored queues" in result and "| 4.1 | clients with a frame" in result
+    assert "changed in the same stop of each node" in result
     assert "3.11.18 or later" in "\n".join(road_runbook.before(leg("3.11", "3.12")))
 
 

@@ -60,31 +60,31 @@ def test_every_plan_states_its_losses():
 
 
 def test_text_shows_path_plans_and_limitations(upgrade: RoadUpgrade):
-    told = terminal.text(upgrade.report())
-    assert "3.13 -> 4.2   4.2.11, Erlang 27.0 to 27.x     mirrored queues moved; Erlang changed" in told
-    assert " ".join(told.split()).count("every order and wait was tried") == 3
-    assert "every step" in told and "keeps the next node" in told
+    text = terminal.text(upgrade.report())
+    assert "3.13 -> 4.2   4.2.11, Erlang 27.0 to 27.x     mirrored queues moved; Erlang changed" in text
+    assert " ".join(text.split()).count("every order and wait was tried") == 3
+    assert "every step" in text and "keeps the next node" in text
 
 
 def test_the_runbook_has_each_step_with_its_flags_and_its_roll(upgrade: RoadUpgrade):
-    told = upgrade.runbook()
-    outside = re.sub(r"(?ms)^(`{3,})bash$.*?^\1$", "", told)
+    text = upgrade.runbook()
+    outside = re.sub(r"(?ms)^(`{3,})bash$.*?^\1$", "", text)
     assert re.findall(r"^#{1,2} (.*)$", outside, re.MULTILINE) == [
         "Upgrades, one after the other: x", "The steps", "Step 1: 3.10 -> 3.11", "Step 2: 3.11 -> 3.12",
         "Step 3: 3.12 -> 3.13", "Step 4: 3.13 -> 4.2", "Step 5: 4.2 -> 4.3",
     ]  # fmt: skip
-    assert told.count("As in step 1: the same order") == 2
-    assert told.index("enable_feature_flag khepri_db") > told.index("Step 5")
-    assert "# on the host of a: install" in told and "### on the host" not in told
-    for block in re.findall(r"(?ms)^```bash$\n(.*?)^```$", told):
+    assert text.count("As in step 1: the same order") == 2
+    assert text.index("enable_feature_flag khepri_db") > text.index("Step 5")
+    assert "# on the host of a: install" in text and "### on the host" not in text
+    for block in re.findall(r"(?ms)^```bash$\n(.*?)^```$", text):
         subprocess.run(["bash", "-n"], input=block.encode(), check=True)
 
 
 def test_json_has_all_of_it(upgrade: RoadUpgrade):
-    told = upgrade.plain()
-    assert [leg["to"] for leg in told["road"]] == ["3.11", "3.12", "3.13", "4.2", "4.3"]
-    assert [roll["rules"] for roll in told["rolls"]] == ["3.10", "3.13", "4.0"]
-    assert all(roll["plan"]["prediction"]["lost"] == 0 for roll in told["rolls"])
+    text = upgrade.plain()
+    assert [leg["to"] for leg in text["road"]] == ["3.11", "3.12", "3.13", "4.2", "4.3"]
+    assert [roll["rules"] for roll in text["rolls"]] == ["3.10", "3.13", "4.0"]
+    assert all(roll["plan"]["prediction"]["lost"] == 0 for roll in text["rolls"])
 
 
 @pytest.mark.parametrize("name", sample([*HOSTILE, "```", "a|b"], 3))

@@ -47,8 +47,8 @@ def test_the_virtual_host_has_a_column_when_there_are_several():
 
 def test_quorum_queues_have_members_in_place_of_mirrors():
     queue = {"type": "quorum", "state": "running", "policy": None, "messages": 3, "leader": "a"}
-    told = {"queues": {"q": queue | {"members": ["a", "b", "c"], "online": ["a", "b"]}}}
-    assert list_queues(told).splitlines() == [
+    data = {"queues": {"q": queue | {"members": ["a", "b", "c"], "online": ["a", "b"]}}}
+    assert list_queues(data).splitlines() == [
         "name    policy    type    state      messages  node    members    online",
         "q                 quorum  running           3  a +2    [a, b, c]  [a, b]",
     ]
@@ -83,14 +83,14 @@ def test_table_without_queues_states_it():
 
 
 def test_the_report_has_table_story_losses_and_refusals():
-    told = report(steps({"declare": {"queue": "q"}}, {"delete": {"queue": "x"}}, {"purge": "nothing"}))
-    assert told.splitlines()[:3] == [
+    text = report(steps({"declare": {"queue": "q"}}, {"delete": {"queue": "x"}}, {"purge": "nothing"}))
+    assert text.splitlines()[:3] == [
         "Is every message kept, every queue in use and every step accepted?",
         "✕ No: nothing is lost, and every queue can be used; RabbitMQ refused step 3.",
         "  steps. RabbitMQ 3.10, after 0.0 s: a running, b running, c running",
     ]
-    assert "What was lost" not in told
-    assert "step 3: 404 NOT_FOUND - no queue 'nothing' in vhost '/'" in told
+    assert "What was lost" not in text
+    assert "step 3: 404 NOT_FOUND - no queue 'nothing' in vhost '/'" in text
     lost = report(play(UNSYNCHRONISED))
     assert "  7.006  a was killed.\n           rabbit on node a down" in lost
     assert "What was lost, and why\n  Messages 1 to 100 of ha.orders were lost at 7.006 s." in lost
@@ -103,9 +103,9 @@ def test_the_report_fits_a_terminal():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_report_contains_no_control_characters(name):
-    told = report(hostile(name))
-    assert all(character.isprintable() or character in "\n\u2068\u2069" for character in told)
-    assert f"3 messages of {shown(name)} are lost" in " ".join(told.split())
+    text = report(hostile(name))
+    assert all(character.isprintable() or character in "\n\u2068\u2069" for character in text)
+    assert f"3 messages of {shown(name)} are lost" in " ".join(text.split())
 
 
 def test_a_recorded_outcome_has_a_report():

@@ -23,25 +23,25 @@ def drawn(text: str, back: int = 1) -> dict:
 
 def row(found: dict, queue: str) -> dict:
     """Return the only row of a queue."""
-    (told,) = (one for one in found["rows"] if one["queue"] == queue)
-    return told
+    (result,) = (one for one in found["rows"] if one["queue"] == queue)
+    return result
 
 
 def test_promoted_mirror_shows_its_missing_messages():
-    told = row(drawn(UNSYNCHRONISED), "ha.orders")
-    assert (told["first"], told["last"], told["lost"], told["gone"]) == (1, 110, 100, [[1, 100]])
-    assert {node: cell["runs"] for node, cell in told["cells"].items()} == {
+    result = row(drawn(UNSYNCHRONISED), "ha.orders")
+    assert (result["first"], result["last"], result["lost"], result["gone"]) == (1, 110, 100, [[1, 100]])
+    assert {node: cell["runs"] for node, cell in result["cells"].items()} == {
         "a": [[1, 110]], "b": [[101, 110]], "c": [[1, 110]],
     }  # fmt: skip
-    b = told["cells"]["b"]
+    b = result["cells"]["b"]
     assert (b["role"], b["was"]["role"]) == ("master", "unsynchronised")
     assert b["told"] == "unsynchronised mirror, 10 messages → master, 10 messages"
-    assert told["cells"]["c"]["was"] is None
+    assert result["cells"]["c"]["was"] is None
 
 
 def test_mirror_shows_how_many_messages_it_lacks():
-    told = row(drawn(UNSYNCHRONISED.replace("  - kill: a\n", "")), "ha.orders")
-    assert {node: cell["lacks"] for node, cell in told["cells"].items()} == {"a": "", "b": "100", "c": ""}
+    result = row(drawn(UNSYNCHRONISED.replace("  - kill: a\n", "")), "ha.orders")
+    assert {node: cell["lacks"] for node, cell in result["cells"].items()} == {"a": "", "b": "100", "c": ""}
 
 
 def test_nodes_show_their_former_state():
@@ -54,18 +54,18 @@ def test_sides_of_a_partition_are_separate_and_a_queue_has_one_row():
     assert [node["name"] for node in found["nodes"]] == ["a", "c", "d", "e", "b"]
     assert found["sides"] == [["a", "c"], ["d", "e"]]
     assert found["noticed"]
-    told = row(found, "q")
-    assert (told["views"], told["state"], told["online"]) == ([], "minority", "2/5")
-    assert told["cells"].keys() == {"a", "b", "c", "d", "e"}
+    result = row(found, "q")
+    assert (result["views"], result["state"], result["online"]) == ([], "minority", "2/5")
+    assert result["cells"].keys() == {"a", "b", "c", "d", "e"}
 
 
 def test_each_of_two_masters_is_in_the_column_of_its_node():
     run = Run.of(load(TWO_MASTERS))
-    told = row(scene(outcome(run), None, beyond(run.moment().state, run.settings.names)), "q")
-    assert {node: cell["role"] for node, cell in told["cells"].items()} == {
+    result = row(scene(outcome(run), None, beyond(run.moment().state, run.settings.names)), "q")
+    assert {node: cell["role"] for node, cell in result["cells"].items()} == {
         "a": "master", "b": "master", "c": "synchronised",
     }  # fmt: skip
-    assert (told["views"], told["state"]) == ([], "running")
+    assert (result["views"], result["state"]) == ([], "running")
 
 
 TWO_MASTERS = """
@@ -95,9 +95,9 @@ def test_queue_has_one_row_for_all_sides(version):
 
 
 def test_nodes_with_cut_links_are_drawn_apart_before_detection():
-    told = {"nodes": dict.fromkeys("abcd", "running"), "partitions": []}
-    assert parts(told, [("a", "b"), ("a", "d"), ("b", "c"), ("c", "d")]) == ([["a", "c"], ["b", "d"]], False)
-    assert parts(told, [("a", "b")]) == ([], False)
+    data = {"nodes": dict.fromkeys("abcd", "running"), "partitions": []}
+    assert parts(data, [("a", "b"), ("a", "d"), ("b", "c"), ("c", "d")]) == ([["a", "c"], ["b", "d"]], False)
+    assert parts(data, [("a", "b")]) == ([], False)
 
 
 def test_clients_are_drawn_at_their_node():
@@ -148,8 +148,8 @@ def test_message_numbers_are_omitted_for_many_queues():
 
 
 def test_too_many_runs_are_merged():
-    told = few(tuple((10 * number, 10 * number + number % 2) for number in range(1, 101)))
-    assert (len(told), told[0][0], told[-1][1]) == (24, 10, 1000)
+    result = few(tuple((10 * number, 10 * number + number % 2) for number in range(1, 101)))
+    assert (len(result), result[0][0], result[-1][1]) == (24, 10, 1000)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

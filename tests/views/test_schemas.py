@@ -81,9 +81,9 @@ def test_upgrade_with_own_times_matches_the_schema(tmp_path):
     for draws in ("", "draws: [{timing: {start_s: 7}}, {timing: {start_s: 12}}]\n"):
         file.write_text(f"numbers: ours\nenvironment: {{timing: {{start_s: 9}}}}\n{draws}"
                         "sources: {environment: 'measured: by hand'}\n")  # fmt: skip
-        told = answer("upgrade", *FILES[:3], "--wait", "none", "--numbers", str(file))
-        validate("upgrade", told)
-        assert (told["own_times"]["within"] is None) == (not draws)
+        result = answer("upgrade", *FILES[:3], "--wait", "none", "--numbers", str(file))
+        validate("upgrade", result)
+        assert (result["own_times"]["within"] is None) == (not draws)
 
 
 def test_searches_match_the_schema():
@@ -108,7 +108,7 @@ def test_estimates_match_the_schema():
 
 
 def test_undocumented_key_is_detected():
-    told = answer("lint", SCENARIOS / f"{STORIES[0]}.yaml")
-    told[0]["findings"][0]["colour"] = "red"
+    result = answer("lint", SCENARIOS / f"{STORIES[0]}.yaml")
+    result[0]["findings"][0]["colour"] = "red"
     with pytest.raises(ValidationError, match="colour"):
-        validate("lint", told)
+        validate("lint", result)

@@ -23,7 +23,7 @@ SECOND = 1_000_000
 PLAIN = Names({}, {})
 
 
-def told(story) -> tuple[list[Sentence], Names]:
+def sentences_of(story) -> tuple[list[Sentence], Names]:
     reading = read_logs([story])
     called = names({event.node for event in reading.events}, [file.file for file in reading.files])
     return sentences(cluster_events(reading.events, reading.clocks), called), called
@@ -31,7 +31,7 @@ def told(story) -> tuple[list[Sentence], Names]:
 
 @pytest.mark.parametrize("story", SOME, ids=title)
 def test_sentences_have_log_lines_and_are_ordered_by_time(story):
-    found, _ = told(story)
+    found, _ = sentences_of(story)
     assert [one.number for one in found] == [*range(1, len(found) + 1)]
     assert all(one.at_us <= other.at_us for one, other in pairwise(found))
     for one in found:
@@ -41,7 +41,7 @@ def test_sentences_have_log_lines_and_are_ordered_by_time(story):
 
 
 def test_a_stop_in_which_five_queues_are_promoted():
-    found, called = told(LOGS / "3.10" / "promotion-table-stop")
+    found, called = sentences_of(LOGS / "3.10" / "promotion-table-stop")
     texts = [one.text for one in found]
     assert texts[3:7] == [
         "n1 was asked to stop.",
@@ -55,7 +55,7 @@ def test_a_stop_in_which_five_queues_are_promoted():
 
 
 def test_a_partition_that_autoheal_ends():
-    found, _ = told(LOGS / "3.10" / "partition-autoheal")
+    found, _ = sentences_of(LOGS / "3.10" / "partition-autoheal")
     assert [one.text for one in found][3:9] == [
         "n1 on one side and n2 and n3 on the other did not see each other for 13 s.",
         "n2 took over orders: its mirror became the master.",
@@ -67,10 +67,10 @@ def test_a_partition_that_autoheal_ends():
 
 
 def test_every_kind_of_event_has_a_sentence_and_a_mark():
-    untold = {"mirrors_missed"}
-    assert {*WORDS} - {LATER, NEEDLESS, STOPPED, LOST, ENDANGERED} == {*KINDS} - untold
+    without_words = {"mirrors_missed"}
+    assert {*WORDS} - {LATER, NEEDLESS, STOPPED, LOST, ENDANGERED} == {*KINDS} - without_words
     assert {words.look for words in WORDS.values()} <= {*SHAPES}
-    for kind in KINDS.keys() - untold:
+    for kind in KINDS.keys() - without_words:
         one = happened(0, kind, node="a", nodes=("b",), queue="q", name="memory", reason="noproc", term=2, count=3,
                        pairs=(("a", "b"),))  # fmt: skip
         [found] = sentences([one], PLAIN)
@@ -183,7 +183,7 @@ def test_queues_of_a_node_are_sorted_once_for_a_sentence():
 def test_work_for_first_elections_grows_with_the_queues():
     def work(size: int) -> Counter[str]:
         kinds = ("queue_declared", "leader_elected")
-        told = [ClusterEvent(kind=kind, at_us=at, node="a", queue=f"q{at}") for at in range(size) for kind in kinds]
-        return lines_run(lambda: sentences(told, PLAIN))
+        found = [ClusterEvent(kind=kind, at_us=at, node="a", queue=f"q{at}") for at in range(size) for kind in kinds]
+        return lines_run(lambda: sentences(found, PLAIN))
 
     assert growth(work, 50)["views"] < 1.1

@@ -16,8 +16,8 @@ from hawb.views.story.sentences import SENTENCES, TONES, VARIED_BY
 from hawb.views.story.telling import sentences
 
 
-def texts(told: dict) -> list[str]:
-    return [sentence.text for sentence in sentences(told)]
+def texts(outcome: dict) -> list[str]:
+    return [sentence.text for sentence in sentences(outcome)]
 
 
 def test_every_event_has_a_sentence_and_a_tone():
@@ -38,8 +38,8 @@ def test_every_listed_reason_has_a_sentence(event):
 
 
 def test_first_election_and_regained_majority_have_no_sentence():
-    told = [(s.tone, s.text) for s in sentences(play(QUORUM_PARTED))]
-    assert told == [
+    found = [(s.tone, s.text) for s in sentences(play(QUORUM_PARTED))]
+    assert found == [
         ("plain", "Quorum queue q was declared, led by e, with members on a, b, c and 2 more (no policy)."),
         (
             "plain",
@@ -73,9 +73,9 @@ def test_regained_majority_and_views_of_one_side_have_sentences():
 
 def test_elections_of_several_queues_at_once_are_one_sentence():
     others = [{"declare": {**QUORUM["declare"], "queue": name}} for name in ("q1", "q2")]
-    told = texts(steps(*others, {"kill": "a"}))
-    assert "q1 and q2 have" not in " ".join(told)
-    assert sum(text.startswith("q1 and q2") for text in told) == 1
+    result = texts(steps(*others, {"kill": "a"}))
+    assert "q1 and q2 have" not in " ".join(result)
+    assert sum(text.startswith("q1 and q2") for text in result) == 1
 
 
 QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
@@ -93,10 +93,10 @@ def test_an_election_is_logged_by_ra(version, machine):
 
 
 def test_single_message_uses_the_singular():
-    told = texts(steps(QUORUM, {"publish": {"queue": "q", "count": 1}}))
+    result = texts(steps(QUORUM, {"publish": {"queue": "q", "count": 1}}))
     assert re.fullmatch(
         r"Message 1 was published to q and committed by a majority \(a, b and c\). It was confirmed at 0.0\d+ s.",
-        told[-1],
+        result[-1],
     )
 
 
@@ -109,8 +109,8 @@ def test_every_cause_has_a_sentence():
 
 
 def test_story_of_a_loss():
-    told = sentences(play(UNSYNCHRONISED))
-    assert [(s.t, s.step, s.tone, s.text) for s in told[-4:]] == [
+    result = sentences(play(UNSYNCHRONISED))
+    assert [(s.t, s.step, s.tone, s.text) for s in result[-4:]] == [
         (7.005626, 7, "fault", "a was killed."),
         (7.005626, 7, "fault", "ha.orders lost the master on a: the node was killed."),
         (
@@ -130,23 +130,23 @@ def test_a_sentence_points_to_its_event():
 
 
 def test_confirms_are_combined_with_the_publish():
-    told = texts(play(UNSYNCHRONISED))
+    said = texts(play(UNSYNCHRONISED))
     assert (
-        "Messages 1 to 100 were published to ha.orders and reached a, b and c. They were confirmed at 0.003 s." in told
+        "Messages 1 to 100 were published to ha.orders and reached a, b and c. They were confirmed at 0.003 s." in said
     )
-    assert not any("got a confirm" in text for text in told)
+    assert not any("got a confirm" in text for text in said)
 
 
 def test_equal_events_of_several_queues_are_one_sentence():
-    told = texts(
+    result = texts(
         steps(
             policy(ha_mode="all"),
             *({"declare": {"queue": queue, "node": "a"}} for queue in ("q1", "q2", "q3")),
             {"kill": "b"},
         )
     )
-    assert "q1, q2 and q3 lost the mirror on b: the node went down." in told
-    assert sum("mirror on b" in text for text in told) == 1
+    assert "q1, q2 and q3 lost the mirror on b: the node went down." in result
+    assert sum("mirror on b" in text for text in result) == 1
 
 
 def test_causes_do_not_change_the_story():
@@ -156,9 +156,9 @@ def test_causes_do_not_change_the_story():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_contain_no_line_breaks(name):
-    told = sentences(hostile(name))
-    assert f"{shown(name)} was killed." in [sentence.text for sentence in told]
-    for sentence in told:
+    result = sentences(hostile(name))
+    assert f"{shown(name)} was killed." in [sentence.text for sentence in result]
+    for sentence in result:
         assert len(sentence.text.splitlines()) == 1
         assert not re.search("[\x00-\x1f\u202a-\u202e]", sentence.text)
 

@@ -32,7 +32,7 @@ steps:
 """
 
 
-def told_of(scenario: Scenario) -> list[str]:
+def wrong_headlines(scenario: Scenario) -> list[str]:
     """Return the wrong headlines at the end of a story and after each step."""
     run = Run.of(scenario)
     return [wrong for count in range(len(run.steps) + 1) for wrong in disagreements(outcome(run, run.moment(count)))]
@@ -41,7 +41,7 @@ def told_of(scenario: Scenario) -> list[str]:
 @pytest.mark.parametrize("first", sample(range(0, 2_000 if LONG else 200, STORIES)))
 def test_headlines_of_random_stories_agree_with_their_ledgers(first: int):
     for number in range(first, first + STORIES):
-        assert told_of(random_scenario(13, number, VERSIONS[number % len(VERSIONS)])) == []
+        assert wrong_headlines(random_scenario(13, number, VERSIONS[number % len(VERSIONS)])) == []
 
 
 def test_lost_and_refused_messages_are_counted_separately():

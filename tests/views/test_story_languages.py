@@ -52,27 +52,27 @@ def strings(value: object) -> Iterator[str]:
         yield value
 
 
-def names_of(told: dict) -> set[str]:
+def names_of(result: dict) -> set[str]:
     """Return the names in an outcome and RabbitMQ's own texts."""
-    events = {text for event in told["events"] for text in strings([event["queue"], event["node"], event["detail"]])}
-    tables = set(strings([list(told[key]) for key in ("nodes", "queues", "ledger", "consumers", "publishers")]))
-    refused = {text for error in told["errors"] for text in (error["text"], " ".join(error["text"].split()))}
+    events = {text for event in result["events"] for text in strings([event["queue"], event["node"], event["detail"]])}
+    tables = set(strings([list(result[key]) for key in ("nodes", "queues", "ledger", "consumers", "publishers")]))
+    refused = {text for error in result["errors"] for text in (error["text"], " ".join(error["text"].split()))}
     refused |= {text.removesuffix(".") for text in (*refused, *map(shown, refused))}
-    refused |= {str(error["code"]) for error in told["errors"]}
-    what = {one.rpartition(" ")[2] for event in told["events"] for one in event["detail"].get("what", ())}
-    return (events | tables | refused | KEYS | what | {told["scenario"]}) - {"memory", "disk", ""}
+    refused |= {str(error["code"]) for error in result["errors"]}
+    what = {one.rpartition(" ")[2] for event in result["events"] for one in event["detail"].get("what", ())}
+    return (events | tables | refused | KEYS | what | {result["scenario"]}) - {"memory", "disk", ""}
 
 
-def texts(told: dict) -> Iterator[str]:
+def texts(result: dict) -> Iterator[str]:
     """Yield the texts of a story."""
-    yield summary.toned_headline(told)["text"]
-    yield run_verdict.verdict(told).sentence
-    yield from (one.what for one in run_verdict.todo(told))
-    yield from summary.reasons(told)
-    yield from why.whys(told)
-    yield from (one.text for one in telling.sentences(told))
-    for queue, account in told["ledger"].items():
-        yield from (why.why(told, queue, number) for number in range(1, min(account["published"], 3) + 1))
+    yield summary.toned_headline(result)["text"]
+    yield run_verdict.verdict(result).sentence
+    yield from (one.what for one in run_verdict.todo(result))
+    yield from summary.reasons(result)
+    yield from why.whys(result)
+    yield from (one.text for one in telling.sentences(result))
+    for queue, account in result["ledger"].items():
+        yield from (why.why(result, queue, number) for number in range(1, min(account["published"], 3) + 1))
 
 
 @pytest.mark.full

@@ -92,7 +92,7 @@ few = settings(max_examples=500 if LONG else 100)
 @given(scenarios)
 def test_nodes_named_for_a_message_hold_it(steps):
     run = run_of(steps)
-    moment, told = run.moment(), outcome(run)
+    moment, result = run.moment(), outcome(run)
     queue = moment.state.queues.get("q")
     if queue is None or not queue.up:
         return
@@ -102,19 +102,19 @@ def test_nodes_named_for_a_message_hold_it(steps):
             for node in (queue.master, *queue.mirrors)
             if moment.state.nodes[node].status == "running" and runs.contains(queue.contents[node] or (), number)
         }
-        assert published(Chronicle(told), "q", number) is not None
-        assert set(nodes_with(Chronicle(told), "q", number)) == have
+        assert published(Chronicle(result), "q", number) is not None
+        assert set(nodes_with(Chronicle(result), "q", number)) == have
 
 
 @few
 @given(quorum_scenarios)
 def test_members_named_for_a_message_have_it_in_their_logs(steps):
     run = run_of(steps)
-    state, told = run.moment().state, outcome(run)
+    state, result = run.moment().state, outcome(run)
     queue, names = state.queues["q"], run.settings.names
     for number in {first for first, _ in queue.content} | {last for _, last in queue.content}:
         if not runs.contains(queue.pending, number):
-            with_it = nodes_with(Chronicle(told), "q", number)
+            with_it = nodes_with(Chronicle(result), "q", number)
             assert set(with_it) <= {names[node] for node in queue.members}
             for node in map(names.index, with_it):
                 assert has_logged(state.groups["q"].members[node].log, number)
@@ -132,8 +132,8 @@ def has_logged(log: Log, number: int) -> bool:
 @example([QUORUM_QUEUE, {"partition": [["a"], ["b", "c"]]}, {"purge": "q"}, {"drain": "a"}])
 def test_lanes_end_with_the_roles_of_the_members(steps):
     run = run_of(steps)
-    state, told = run.moment().state, outcome(run)
-    group, ends = state.groups["q"], roles(told, "q")
+    state, result = run.moment().state, outcome(run)
+    group, ends = state.groups["q"], roles(result, "q")
     for node in state.queues["q"].members:  # one that was removed may not know it yet
         name, member = run.settings.names[node], group.members.get(node)
         living = member is not None and state.nodes[node].status == "running" and not group.stopped >> node & 1
@@ -145,30 +145,31 @@ def test_lanes_end_with_the_roles_of_the_members(steps):
 @given(st.one_of(scenarios, quorum_scenarios))
 def test_every_outcome_has_every_view(steps):
     run = run_of(steps)
-    told, was = outcome(run), outcome(run, run.moment(len(steps) - 1))
-    assert run_report.report(told)
-    assert ledger.html(told, was)
-    assert queue_table.html(told, was)
-    for svg in (matrix.svg(told, was), lanes.svg(told), lanes.svg(told, "q")):
+    result, was = outcome(run), outcome(run, run.moment(len(steps) - 1))
+    assert run_report.report(result)
+    assert ledger.html(result, was)
+    assert queue_table.html(result, was)
+    for svg in (matrix.svg(result, was), lanes.svg(result), lanes.svg(result, "q")):
         ElementTree.fromstring(svg)
     if "q" in run.moment().state.groups:
         ElementTree.fromstring(f"<div>{raft.html(run.moment().state, run.settings.names, 'q')}</div>")
         assert raft.text(run.moment().state, run.settings.names, "q")
-    assert len(whys(told)) >= len(told["losses"])
-    count = told["ledger"]["q"]["published"]
+    assert len(whys(result)) >= len(result["losses"])
+    count = result["ledger"]["q"]["published"]
     for number in {1, count} if count else ():
-        assert why(told, "q", number)
-    indices = [sentence.index for sentence in sentences(told)]
+        assert why(result, "q", number)
+    indices = [sentence.index for sentence in sentences(result)]
     assert indices == sorted(indices)
 
 
 @given(scenarios)
 def test_explanation_of_a_promotion_loss_names_the_end_of_each_copy(steps):
-    told = outcome(run_of(steps))
-    for loss in told["losses"]:
-        heir = told["events"][told["events"][loss["event"]]["because"]]
+    result = outcome(run_of(steps))
+    for loss in result["losses"]:
+        chosen = result["events"][result["events"][loss["event"]]["because"]]
         if loss["cause"] == "unsynchronised_promotion":
             for number in (loss["ids"][0][0], loss["ids"][-1][1]):
-                had = copies(Chronicle(told), "q", published(Chronicle(told), "q", number), told["events"].index(heir))
-                assert heir["detail"]["was"] in had
+                chronicle = Chronicle(result)
+                had = copies(chronicle, "q", published(chronicle, "q", number), result["events"].index(chosen))
+                assert chosen["detail"]["was"] in had
                 assert None not in had.values()

@@ -124,8 +124,8 @@ def counted() -> Figure:
     one = Inventory(profile=PROFILES["3.10"], queues=[Queue("/", "q", QueueFacts(messages=9))])
     made = what_if(one, matrix(), trials=0)
     downs = [Down(cell.replicas / 2, None, None, cell.replicas) for cell in made.cells[1:]]
-    told = [Played(Share(1, 2), down) for down in (Down(9.0, -1.0, 19.0, 90.0), *downs)]
-    cells = [replace(cell, played=played) for cell, played in zip(made.cells, told, strict=True)]
+    found = [Played(Share(1, 2), down) for down in (Down(9.0, -1.0, 19.0, 90.0), *downs)]
+    cells = [replace(cell, played=played) for cell, played in zip(made.cells, found, strict=True)]
     return replica_figure(replace(made, cells=cells))
 
 
@@ -186,9 +186,9 @@ def test_title_is_a_sentence_and_nothing_is_clipped(draw: Callable[[], Figure]) 
     written = [artist for artist in figure.texts if artist.get_text()]  # the title and the note
     written += [text for axes in figure.axes for text in axes.texts if text.get_text()]
     for text in written:
-        told = text.get_window_extent()
-        assert told.x0 >= -2 and told.x1 <= width + 2, text
-        assert told.y0 >= -2 and told.y1 <= height + 2, text
+        result = text.get_window_extent()
+        assert result.x0 >= -2 and result.x1 <= width + 2, text
+        assert result.y0 >= -2 and result.y1 <= height + 2, text
 
 
 @pytest.mark.parametrize("draw", sample(FIGURES.values(), 3), ids=FIGURES)
@@ -226,8 +226,8 @@ def test_styles_differ_by_more_than_colour() -> None:
     glyphs = defaultdict(set)
     for look in style.LOOKS.values():
         glyphs[look.glyph].add(look.colour)
-    told_by_colour = {glyph for glyph, several in glyphs.items() if len(several) > 1}
-    assert told_by_colour == {style.LOOKS["fault"].glyph, style.LOOKS["quorum"].glyph}
+    coloured = {glyph for glyph, several in glyphs.items() if len(several) > 1}
+    assert coloured == {style.LOOKS["fault"].glyph, style.LOOKS["quorum"].glyph}
 
 
 def test_types_of_queues_differ_in_print_without_colours() -> None:

@@ -91,11 +91,11 @@ def test_step_is_described_briefly(step, words):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_escaped_on_one_line(name):
-    told = hostile(name)
-    assert toned_headline(told)["text"] == (
+    story = hostile(name)
+    assert toned_headline(story)["text"] == (
         f"3 messages of {shown(name)} are lost, all of them confirmed; {shown(name)} is down"
         f" and {shown(f'{name}2')} is without a majority."
     )
-    lines = reasons(told)
+    lines = reasons(story)
     assert lines[0].startswith(f"Messages 1 to 3 of {shown(name)} were lost at 1.011 s.")
     assert not any("\n" in line for line in lines)

@@ -17,11 +17,11 @@ def test_a_table_by_depth_and_batch_size():
         duration_table([10**9], [1])
 
 
-@pytest.mark.parametrize(("value", "told"), [(0.5, "0.500 s"), (59, "59.0 s"), (90, "1.50 min"), (9000, "2.50 h")])
-def test_duration_uses_a_readable_unit(value: float, told: str):
+@pytest.mark.parametrize(("value", "text"), [(0.5, "0.500 s"), (59, "59.0 s"), (90, "1.50 min"), (9000, "2.50 h")])
+def test_duration_uses_a_readable_unit(value: float, text: str):
     from hawb.study.prediction import Prediction
 
-    assert in_a_cell(Prediction.of(value, "s", [0.0])).startswith(told)
+    assert in_a_cell(Prediction.of(value, "s", [0.0])).startswith(text)
 
 
 @pytest.mark.parametrize("network", [1, 12.5, 100])

@@ -33,11 +33,11 @@ def wide(line: str) -> int:
 @pytest.mark.parametrize("name", MAKERS)
 def test_report_fits_the_width_and_keeps_the_order(name: str, width: int):
     report = answered(name)[0]
-    told = text(report, width)
-    assert [line for line in told.splitlines() if wide(line) > width and not line.startswith("     $ ")] == []
-    assert " ".join(told.split()).startswith(f"{report.question} {style.ANSWERS[report.verdict.answer].glyph} ")
-    ordered = [told.index("What to do"), *(told.index(f"\n{part.title[:20]}") for part in report.parts),
-               told.index("What is assumed")]  # fmt: skip
+    result = text(report, width)
+    assert [line for line in result.splitlines() if wide(line) > width and not line.startswith("     $ ")] == []
+    assert " ".join(result.split()).startswith(f"{report.question} {style.ANSWERS[report.verdict.answer].glyph} ")
+    ordered = [result.index("What to do"), *(result.index(f"\n{part.title[:20]}") for part in report.parts),
+               result.index("What is assumed")]  # fmt: skip
     assert ordered == sorted(ordered)
 
 
@@ -54,9 +54,9 @@ def test_column_shrinks_before_a_table_becomes_a_list():
     rows = [("plain.transient", "loses 5 messages and is deleted", "its queue was not durable and its process ended")]
     heads = ("queue", "what happens", "why")
     assert columns(rows, heads, 120).count("\n") == 1
-    told = columns(rows, heads, 60).splitlines()
-    assert told[0].split() == ["queue", "what", "happens", "why"] and len(told) > 2
-    assert max(map(len, told)) <= 60
+    lines = columns(rows, heads, 60).splitlines()
+    assert lines[0].split() == ["queue", "what", "happens", "why"] and len(lines) > 2
+    assert max(map(len, lines)) <= 60
     stacked = columns(rows, heads, 30).splitlines()
     assert stacked[:3] == ["plain.transient", "  what happens: loses 5", "  messages and is deleted"]
 
@@ -64,9 +64,9 @@ def test_column_shrinks_before_a_table_becomes_a_list():
 def test_words_of_usual_length_are_not_broken():
     rows = [("error", "promotes-always-on-shutdown", "ha-promote-on-shutdown always with ha-mode all")]
     for width in (50, 60, 70, 80, 90):
-        told = columns(rows, ("severity", "code", "what"), width)
-        assert "promotes-always-on-shutdown" in told and "ha-promote-on-shutdown" in told
-        assert max(map(len, told.splitlines())) <= width
+        lines = columns(rows, ("severity", "code", "what"), width)
+        assert "promotes-always-on-shutdown" in lines and "ha-promote-on-shutdown" in lines
+        assert max(map(len, lines.splitlines())) <= width
 
 
 def test_table_without_a_width_is_not_wrapped():
@@ -75,13 +75,13 @@ def test_table_without_a_width_is_not_wrapped():
 
 
 def test_column_width_is_the_display_width():
-    told = columns([["主节点已同步的镜像", 5]], ("节点", "n"), None)
-    assert told.splitlines() == [f"节点{' ' * 16}n", "主节点已同步的镜像  5"]
+    lines = columns([["主节点已同步的镜像", 5]], ("节点", "n"), None)
+    assert lines.splitlines() == [f"节点{' ' * 16}n", "主节点已同步的镜像  5"]
 
 
 def test_columns_are_aligned_and_lines_end_with_their_text():
-    told = columns([["q", 5, "a"], ["longer.name", 1200, ""]], ("name", "messages", "node"), right=[1])
-    assert told.splitlines() == [
+    lines = columns([["q", 5, "a"], ["longer.name", 1200, ""]], ("name", "messages", "node"), right=[1])
+    assert lines.splitlines() == [
         "name           messages  node",
         "q                     5  a",
         "longer.name        1200",
@@ -117,9 +117,9 @@ def test_names_contain_no_terminal_control_characters(name: str):
     part = Part(name, Table(name, (name, "b"), [(name, name)]), (name,))
     report = Report(name, name, Verdict("no", name), (ToDo(name),), (part,), (name,), (name,))
     for width in WIDTHS:
-        told = text(report, width)
-        assert all(letter.isprintable() or letter in "\n\u2068\u2069" for letter in told)
-        assert shown(name) in told
+        result = text(report, width)
+        assert all(letter.isprintable() or letter in "\n\u2068\u2069" for letter in result)
+        assert shown(name) in result
 
 
 class Screen:

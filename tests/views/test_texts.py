@@ -106,6 +106,6 @@ def test_a_file_of_reasons_with_another_key_is_refused(tmp_path) -> None:
 
 
 def test_log_line_of_one_side_only_is_listed() -> None:
-    told = {"version": "3.10", "events": [], "errors": []}
-    found = list(texts.logged(Statement("3.10", "", "x", 0, None, None), told, [node_logs.LogLine(1, "a", "text")]))
+    data = {"version": "3.10", "events": [], "errors": []}
+    found = list(texts.logged(Statement("3.10", "", "x", 0, None, None), data, [node_logs.LogLine(1, "a", "text")]))
     assert found == [Statement("3.10", "log", "x", 1, None, "text")]

@@ -104,8 +104,8 @@ def test_shown_moment_has_a_labelled_line():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_escaped(name):
-    told = hostile(name)
+    story = hostile(name)
     for queue in (None, name):
-        page = timeline.framed(timeline.html(lanes(told, queue), told, "<n>"), lanes(told, queue), 0.0)
+        page = timeline.framed(timeline.html(lanes(story, queue), story, "<n>"), lanes(story, queue), 0.0)
         ElementTree.fromstring(page.replace("<div popover ", "<div "))
         assert "<script" not in page

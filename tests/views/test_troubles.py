@@ -19,7 +19,7 @@ LATE = ({"stop": "b"}, {"stop": "c"}, publish(3), {"start": "b"}, {"start": "c"}
 """Mirrors on b and c that lack three messages, whose master is on a."""
 
 
-def told(*given: dict, version: str = "3.10") -> list[str]:
+def troubles_after(*given: dict, version: str = "3.10") -> list[str]:
     """Return the reasons after the steps of a story, without their times."""
     return [line.partition(" s: ")[2] for line in reasons(steps(*given, version=version))]
 
@@ -77,39 +77,39 @@ def test_nodes_that_went_down_together_precede_the_effects(verb: str):
     ],
 )  # fmt: skip
 def test_policy_key_that_prevented_promotion_is_named(definition, step, said):
-    lines = told(policy(ha_mode="all", **definition), DECLARE, *LATE, {step: "a"})
+    lines = troubles_after(policy(ha_mode="all", **definition), DECLARE, *LATE, {step: "a"})
     assert next(line for line in lines if "q is down until a is back" in line).endswith(said)
     assert not any("mirrors on" in line for line in lines)
 
 
 def test_each_missing_member_has_a_reason():
-    assert told(QUORUM, {"kill": "b"}, {"stop": "c"}) == [
+    assert troubles_after(QUORUM, {"kill": "b"}, {"stop": "c"}) == [
         "b was killed.",
         "c was shut down in a controlled way.",
         "qq commits nothing any more: a leads it and reaches no majority of its members.",
     ]
-    drained = told(QUORUM, {"drain": "b"}, {"kill": "c"})
+    drained = troubles_after(QUORUM, {"drain": "b"}, {"kill": "c"})
     assert drained[0].startswith("b is being drained") and drained[1] == "c was killed."
 
 
 def test_metadata_alarms_and_partitions_have_their_reasons():
-    assert "a was killed." in told({"kill": "a"}, {"kill": "b"}, version="4.3")
-    alarms = told(DECLARE, {"alarm": {"node": "b", "resource": "disk"}}, publish(1))
+    assert "a was killed." in troubles_after({"kill": "a"}, {"kill": "b"}, version="4.3")
+    alarms = troubles_after(DECLARE, {"alarm": {"node": "b", "resource": "disk"}}, publish(1))
     assert alarms == ["b is short of disk: publishers on all nodes are blocked."]
-    parted = told(policy(ha_mode="all"), DECLARE, {"partition": [["a"], ["b", "c"]]}, {"wait": 100})
+    parted = troubles_after(policy(ha_mode="all"), DECLARE, {"partition": [["a"], ["b", "c"]]}, {"wait": 100})
     assert parted[0].startswith("From now on, the network passes nothing")
     assert parted[-1].startswith("The cluster is partitioned")
 
 
 def test_ended_reason_is_not_listed():
-    assert told(DECLARE, {"kill": "a"}, {"start": "a"}, {"stop": "a"}) == [
+    assert troubles_after(DECLARE, {"kill": "a"}, {"start": "a"}, {"stop": "a"}) == [
         "a was shut down in a controlled way.", "b and c noticed that a is gone.",
         "q is down: there is no mirror to take over from a.",
     ]  # fmt: skip
 
 
 def test_undetected_power_loss_is_a_reason():
-    assert told(DECLARE, {"power_off": "a"}) == [
+    assert troubles_after(DECLARE, {"power_off": "a"}) == [
         "The host of a lost power, without closing its connections.", "q lost the master on a: its host lost power.",
     ]  # fmt: skip
 

@@ -34,8 +34,8 @@ def test_names_are_not_parsed_as_options():
 
 
 def test_fence_of_a_code_block_is_longer_than_any_in_names():
-    told = block(["echo '```'", "echo '`````'"])
-    assert told.splitlines()[0] == "``````bash" and told.splitlines()[-1] == "``````"
+    text = block(["echo '```'", "echo '`````'"])
+    assert text.splitlines()[0] == "``````bash" and text.splitlines()[-1] == "``````"
 
 
 def test_markdown_shows_names_literally():

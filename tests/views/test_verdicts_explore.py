@@ -58,6 +58,6 @@ def test_stopped_search_is_unknown():
 
 def test_steps_are_shown_as_typed():
     scenarios = [load(ROOT / "data" / "scenarios" / f"{name}.yaml") for name in SCENARIOS]
-    told = [step_in_words(step) for scenario in scenarios for step in scenario.steps]
-    assert "stop b" in told and "kill a" in told and "publish ha.orders" in told
-    assert not [one for one in told if "{" in one or "None" in one or "True" in one]
+    found = [step_in_words(step) for scenario in scenarios for step in scenario.steps]
+    assert "stop b" in found and "kill a" in found and "publish ha.orders" in found
+    assert not [one for one in found if "{" in one or "None" in one or "True" in one]

@@ -21,7 +21,7 @@ GIVEN_UP = "the partition that had them was discarded"
 
 
 @pytest.mark.parametrize(
-    ("losses", "told"),
+    ("losses", "expected"),
     [
         ((certain(), kept()), f"No: 7 messages of orders are lost: {GIVEN_UP}."),
         ((certain(count=1, cause="unsynchronised_promotion"),),
@@ -49,9 +49,9 @@ GIVEN_UP = "the partition that had them was discarded"
         ((), "Yes: the logs show no queue that could have lost messages."),
     ],
 )  # fmt: skip
-def test_verdict_states_the_loss(losses, told):
+def test_verdict_states_the_loss(losses, expected):
     found = with_losses(*losses)
-    assert verdict(found, account(found).names).sentence == told
+    assert verdict(found, account(found).names).sentence == expected
 
 
 def test_messages_missing_from_a_queue_are_stated():
@@ -95,8 +95,8 @@ def test_advice_names_prevention_and_commands():
 
 def test_ending_the_partition_is_the_first_advice():
     found = incident(AUTOHEAL)
-    told, asked = verdict(replace(found, losses=(kept(),)), PLAIN), todo(found, account(found).names)
-    assert (told.answer, told.why[:34]) == ("no", "the cluster is still partitioned a")
+    answer, asked = verdict(replace(found, losses=(kept(),)), PLAIN), todo(found, account(found).names)
+    assert (answer.answer, answer.why[:34]) == ("no", "the cluster is still partitioned a")
     assert asked[0].what.startswith("The cluster is still partitioned into n1 on one side and n2 and n3 on the other.")
 
 

@@ -14,7 +14,7 @@ CHANGED = queue("c", arguments={"x-queue-mode": "lazy"})
 STREAM, LOG = queue("events", type="stream"), queue("log", type="stream")
 MINE, SHORT = queue("mine", exclusive=True), queue("short", auto_delete=True)
 LINK = queue("federation: x -> far", arguments={"x-internal-purpose": "federation"})
-UNTOLD = queue("q", durable=None, arguments=None)
+UNKNOWN = queue("q", durable=None, arguments=None)
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ UNTOLD = queue("q", durable=None, arguments=None)
         ([QUORUM, CHANGED], "Yes, but c needs changes first; 1 is a quorum queue already."),
         ([CHANGED], "Yes, but c needs changes first."),
         ([CHANGED, READY, STREAM], "Yes, but 1 of 2 queues (c) needs changes first; events stays a stream."),
-        ([UNTOLD], "Cannot tell: no file contains arguments and durability of q."),
-        ([UNTOLD, BLOCKED], "No: 1 of 2 queues (t) cannot be a quorum queue"),
+        ([UNKNOWN], "Cannot tell: no file contains arguments and durability of q."),
+        ([UNKNOWN, BLOCKED], "No: 1 of 2 queues (t) cannot be a quorum queue"),
     ],
 )  # fmt: skip
 def test_verdict_counts_the_queues_to_move(queues: list, sentence: str):

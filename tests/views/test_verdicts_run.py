@@ -28,14 +28,14 @@ def story(*steps: dict) -> Scenario:
     return read_scenario({"scenario": "steps", "cluster": cluster, "steps": list(steps)})
 
 
-def told(run: Run) -> tuple[ToDo, ...]:
+def to_do(run: Run) -> tuple[ToDo, ...]:
     """Return the advice of `hawb run`."""
     return todo(outcome(run), advised(run, outcome(run)))
 
 
 def advice(scenario: Scenario) -> tuple[ToDo, ...]:
     """Return the advice of `hawb run` for a scenario."""
-    return told(Run.of(scenario))
+    return to_do(Run.of(scenario))
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_verdict_is_unknown_during_a_partition():
         {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}, PUBLISH,
         {"partition": [["a", "b"], ["c"]]}, {"wait": 100},
     )  # fmt: skip
-    told = verdict(parted)
-    assert (told.answer, told.exit_status) == ("unknown", 3)
-    assert told.sentence.startswith("Cannot tell: nothing is lost")
-    assert "the partitions do not agree" in told.sentence
+    answer = verdict(parted)
+    assert (answer.answer, answer.exit_status) == ("unknown", 3)
+    assert answer.sentence.startswith("Cannot tell: nothing is lost")
+    assert "the partitions do not agree" in answer.sentence
 
 
 def test_advice_names_remedy_nodes_and_mirrors():
@@ -161,7 +161,7 @@ def test_advised_changes_reduce_the_loss_of_the_story(how: str, version: str):
     cluster = {"nodes": ["a", "b", "c"], "version": version}
     run = Run.of(read_scenario({"scenario": "s", "cluster": cluster, "steps": list(LOSING[how])}))
     advice = advised(run, outcome(run))
-    words = " ".join(one.what for one in told(run))
+    words = " ".join(one.what for one in to_do(run))
     (kept,) = advice.kept
     assert kept.helping
     for one in kept.helping:
@@ -212,7 +212,7 @@ def test_refused_messages_have_simulated_advice():
     assert kept.at_stake and not kept.harm.lost
     assert {one.change.what for one in kept.helping} >= {"ha-sync-mode: automatic"}
     assert all(toll(one.run) < toll(run) for one in kept.helping)
-    assert "kept the messages for q that no queue took after step 6: " in told(run)[0].what
+    assert "kept the messages for q that no queue took after step 6: " in to_do(run)[0].what
 
 
 def test_verdict_no_without_advice_states_it():
@@ -224,7 +224,7 @@ def test_long_story_is_not_simulated_again(monkeypatch):
     monkeypatch.setattr("hawb.planning.advised.MOST_EVENTS", 3)
     assert MOST_EVENTS > 3
     run = Run.of(story(*LOSING["disk lost"]))
-    assert told(run)[0].what == (
+    assert to_do(run)[0].what == (
         "The story is long, so hawb did not try what would have kept the messages of q. Open the story in the lab to"
         " try it."
     )
@@ -234,9 +234,9 @@ def test_earlier_declaration_is_not_advised_if_the_queue_is_gone_by_then():
     """The queue is exclusive, and its connection closes before the publish."""
     late = {"declare": {"queue": "q", "node": "a", "exclusive": True, "connection": "mine"}}
     run = Run.of(story({"publish": {"queue": "q", "count": 5, "node": "b", "connection": "other"}}, late))
-    assert [one for one in told(run) if "Declare q" in one.what]
+    assert [one for one in to_do(run) if "Declare q" in one.what]
     deleted = Run.of(story(PUBLISH, {"declare": {"queue": "q", "arguments": {"x-queue-type": "no such type"}}}))
-    assert not [one for one in told(deleted) if "Declare q" in one.what]
+    assert not [one for one in to_do(deleted) if "Declare q" in one.what]
 
 
 SHORT = {"name": "p", "pattern": ".", "definition": {"consumer-timeout": 70_000}}
@@ -256,7 +256,7 @@ def test_effective_timeout_is_advised_to_be_raised(policies: list, arguments: di
     steps = [{"declare": {"queue": "q", "node": "a", "arguments": arguments}}, slow, PUBLISH, {"wait": 3_600}]
     cluster = {"nodes": ["a", "b"], "version": "4.0"}
     given = {"scenario": "s", "cluster": cluster, "policies": policies, "steps": steps}
-    assert told(Run.of(read_scenario(given)))[0].what.endswith(raised)
+    assert to_do(Run.of(read_scenario(given)))[0].what.endswith(raised)
 
 
 @pytest.mark.parametrize(
@@ -267,9 +267,9 @@ def test_effective_timeout_is_advised_to_be_raised(policies: list, arguments: di
 )  # fmt: skip
 def test_timed_out_consumer_is_stated(version: str, sentence: str):
     late = Cluster("a", "b", "c", version=version).declare("q", node="a", arguments={"x-queue-type": "quorum"})
-    told = late.publish("q").consume(consumer="slow", queue="q", node="a").wait(3_600).outcome
-    assert verdict(told).sentence == f"{sentence}."
-    assert "Have slow acknowledge" in todo(told)[0].what
+    result = late.publish("q").consume(consumer="slow", queue="q", node="a").wait(3_600).outcome
+    assert verdict(result).sentence == f"{sentence}."
+    assert "Have slow acknowledge" in todo(result)[0].what
 
 
 def test_policy_of_another_virtual_host_is_named_with_it():

@@ -37,23 +37,23 @@ def test_a_design_that_lost_where_the_baseline_lost_none_is_not_recommended_howe
     none, few = {"mean": 0.0, "share": 0.0}, {"share": 0.01}
     rows = [base() | none, base("cuts") | none, estimate("heals", DOWN, -3.0, -1.0),
             estimate("heals", "lost_confirmed", -0.1, 3.0, environment="cuts") | few]  # fmt: skip
-    told = verdict(rows, "base")
-    assert told.sentence == (
+    answer = verdict(rows, "base")
+    assert answer.sentence == (
         "Yes, but only in part: heals is out of use for less in 1 of 2 environments than base, and lost confirmed"
         " messages in cuts, where base lost none."
     )
-    assert [one.what for one in todo(rows, told, "base", "x")] == [
+    assert [one.what for one in todo(rows, answer, "base", "x")] == [
         "Decide what counts more: heals is out of use for less than base, and lost confirmed messages in cuts, where"
         " base lost none."
     ]
     rows += [base("disk"), estimate("safe", DOWN, 1.0, 3.0, environment="cuts"),
              estimate("safe", DOWN, -3.0, -1.0, environment="disk")]  # fmt: skip
-    told = verdict(rows, "base")
-    assert told.sentence == (
+    answer = verdict(rows, "base")
+    assert answer.sentence == (
         "Yes, but only in part: safe is out of use for less in 1 of 3 environments (so does heals) than base, and is"
         " worse in cuts."
     )
-    assert [one.what for one in todo(rows, told, "base", "x")] == [
+    assert [one.what for one in todo(rows, answer, "base", "x")] == [
         "It depends on the environment: choose base in rack and cuts; safe in disk."
     ]
     rows = [*rows[:4], estimate("safe", DOWN, -3.0, -1.0)]

@@ -33,8 +33,8 @@ def test_unavailable_queues_are_a_yes_but():
 def test_a_loss_is_a_no():
     answer = planned(cluster(mirrored("t", "a", 7) | {"durable": False}))
     assert verdict(answer).sentence == "No: even the best plan loses 7 messages of t, not confirmed."
-    told = answer.plan.prediction
-    gone = replace(answer, plan=replace(answer.plan, prediction=replace(told, away=("a", "b"))))
+    prediction = answer.plan.prediction
+    gone = replace(answer, plan=replace(answer.plan, prediction=replace(prediction, away=("a", "b"))))
     assert verdict(gone).sentence == "No: a and b do not come back."
 
 

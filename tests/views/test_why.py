@@ -91,17 +91,17 @@ def test_unknown_message_is_refused_with_the_known_ones():
 
 
 def test_recorded_outcome_is_explained_without_missing_facts():
-    told = recorded(play(UNSYNCHRONISED))
-    assert whys(told) == whys(play(UNSYNCHRONISED))
-    silent = told | {"events": [], "losses": [loss | {"event": None} for loss in told["losses"]]}
+    recording = recorded(play(UNSYNCHRONISED))
+    assert whys(recording) == whys(play(UNSYNCHRONISED))
+    silent = recording | {"events": [], "losses": [loss | {"event": None} for loss in recording["losses"]]}
     cause = CAUSES["unsynchronised_promotion"]
     assert whys(silent) == [f"Messages 1 to 100 of ha.orders were lost. {cause} The broker confirmed all of them."]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_contain_no_line_breaks(name):
-    told = hostile(name)
+    story = hostile(name)
     for number in (1, 2, 3):
-        paragraph = why(told, name, number)
+        paragraph = why(story, name, number)
         assert paragraph.startswith(f"Messages 1 to 3 of {shown(name)} were lost at 1.011 s.")
         assert len(paragraph.splitlines()) == 1

@@ -201,9 +201,9 @@ def test_moved_master_left_nothing_on_disk():
         {"rebalance": True},
         nodes=("a", "b"),
     )
-    (told_of_q,) = whys(result)
-    assert "which was dropped so that another replica takes over" in told_of_q
-    assert "on disk" not in told_of_q
+    (sentence,) = whys(result)
+    assert "which was dropped so that another replica takes over" in sentence
+    assert "on disk" not in sentence
 
 
 def test_transient_messages_of_a_queue_that_waits_for_its_master():

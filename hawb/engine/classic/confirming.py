@@ -7,10 +7,13 @@ Source: `rabbit_channel`, `rabbit_mirror_queue_master:publish`, `rabbit_msg_stor
 
 from __future__ import annotations
 
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
+
 SHARED = True  # the kernel of studies compiles this module
 
 
-def answer_us(t, q, node, client, count, size_bytes, written):
+def answer_us(t: Turn, q: Queue, node: int, client: int, count: int, size_bytes: int, written: bool) -> int:
     """Return how long after messages reach the master a client has the answer of the replica at `node`.
 
     The replica is the master, or a mirror to which the master sends the messages. `client` is the client's node.
@@ -22,7 +25,7 @@ def answer_us(t, q, node, client, count, size_bytes, written):
     return transfer_us + (t.setup.fsync_us if written else 0) + (0 if node == client else t.setup.link_us)
 
 
-def group_answer_us(t, q, client, others, written):
+def group_answer_us(t: Turn, q: Queue, client: int, others: int, written: bool) -> int:
     """Return the same for a quorum queue, whose leader answers once the group has committed the messages.
 
     `others` is nonzero if the group has other members; they write the messages while the leader does

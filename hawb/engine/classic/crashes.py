@@ -88,7 +88,7 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
     if event.final:
         return
     if not was_master:
-        # The process has joined again before gm, which sleeps first, tells of its death: its node keeps its place.
+        # The process has joined again before gm, which sleeps first, reports its death: its node keeps its place.
         turn.change_queue(name, recoverable=recoverable)
     again = ProcessRestarts(name, event.node)
     if others:

@@ -75,7 +75,8 @@ from hawb.engine.cluster.node_ports import is_running, linked, next_number
 from hawb.engine.cluster.reachability import is_unnoticed_down
 from hawb.engine.core.bookkeeping import note_promotion
 from hawb.engine.core.randomness import GROUP_RING, below
-from hawb.engine.core.state import NOWHERE
+from hawb.engine.core.state import NOWHERE, Queue
+from hawb.engine.core.turn import Turn
 from hawb.engine.queues.transient import excluded
 from hawb.raft.ports import bits_in
 from hawb.rules.promotion import NO_NODE, candidate, refuses_on_failure, takes_mirrors_down
@@ -83,7 +84,7 @@ from hawb.rules.promotion import NO_NODE, candidate, refuses_on_failure, takes_m
 SHARED = True  # the kernel of studies compiles this module
 
 
-def shut_down_master(t, q):
+def shut_down_master(t: Turn, q: Queue) -> None:
     """End a master in a controlled way (`rabbit_mirror_queue_master:terminate`).
 
     With no mirror synchronised and ha-promote-on-shutdown when-synced it stops its mirrors too, and the queue waits for
@@ -100,7 +101,7 @@ def shut_down_master(t, q):
         await_master(t, q, MIRRORS_STOPPED)
 
 
-def remove_from_queue(t, q, at_once):
+def remove_from_queue(t: Turn, q: Queue, at_once: bool) -> None:
     """Remove the dead replicas from the queue's record, and promote a mirror if the master is among them.
 
     This is `rabbit_mirror_queue_misc:remove_from_queue`. While the survivors take a dead master for alive, or a node
@@ -137,7 +138,7 @@ def remove_from_queue(t, q, at_once):
         promote(t, q, chosen)
 
 
-def down_everywhere_bits(t, q):
+def down_everywhere_bits(t: Turn, q: Queue) -> int:
     """Return the dead replicas whose nodes count as down on every running node, as bits."""
     dead, missed = (mirror_bits(t, q) | 1 << q.master) & ~alive_bits(t, q), 0
     for node in range(t.setup.nodes):
@@ -145,7 +146,7 @@ def down_everywhere_bits(t, q):
     return missed
 
 
-def end_with_master(t, q, bits):
+def end_with_master(t: Turn, q: Queue, bits: int) -> None:
     """Remove the mirrors that end with their master, and leave the list of recoverable mirrors as it is."""
     say_mirrors_removed(t, q, bits, DIED)
     remove_mirrors(t, q, bits)
@@ -153,7 +154,7 @@ def end_with_master(t, q, bits):
     forget_replicas(t, q, bits)
 
 
-def drop_unreachable(t, q):
+def drop_unreachable(t: Turn, q: Queue) -> None:
     """Remove the mirrors that the ended master's node does not reach.
 
     The node runs, and links that drop all packets keep these mirrors from learning of the death. The next master begins
@@ -166,7 +167,7 @@ def drop_unreachable(t, q):
         drop_mirrors(t, q, silent, OUT_OF_REACH)
 
 
-def promote(t, q, promoted):
+def promote(t: Turn, q: Queue, promoted: int) -> None:
     """Make the oldest mirror the master, with the messages that it holds.
 
     A mirror that joined after the master died holds none. Messages that only the old master held are lost, because a
@@ -196,7 +197,7 @@ def promote(t, q, promoted):
     deliver(t, q)
 
 
-def remove_dead_mirrors(t, q, dead):
+def remove_dead_mirrors(t: Turn, q: Queue, dead: int) -> None:
     """Remove dead mirrors from the record and, under ha-mode exactly, start others."""
     if not dead:
         return
@@ -215,7 +216,7 @@ def remove_dead_mirrors(t, q, dead):
     plan(t, q, 0, AUTOMATIC_SYNC, 0, 0, AT_HAND)
 
 
-def leave_dead_in_group(t, q, dead):
+def leave_dead_in_group(t: Turn, q: Queue, dead: int) -> None:
     """Keep the dead replicas in the record's group, since no mirror is left to remove them.
 
     A master that was shut down with its mirrors has emptied the group (`rabbit_mirror_queue_misc:stop_all_slaves`
@@ -235,19 +236,19 @@ def leave_dead_in_group(t, q, dead):
         remove_dead_mirrors(t, q, dead)
 
 
-def count_dead_members(t, q, dead):
+def count_dead_members(t: Turn, q: Queue, dead: int) -> None:
     """Count dead mirrors as members of the group, each as synchronised as it was."""
     q.dead_gm_members |= dead
     for node in synchronised(t, q):
         q.dead_gm_synchronised |= dead & 1 << node
 
 
-def takes_group_along(t, q):
+def takes_group_along(t: Turn, q: Queue) -> bool:
     """Return True if a master that is shut down leaves its group without members."""
     return takes_mirrors_down(len(synchronised(t, q)), mirroring_of(t, q).promote_on_shutdown)
 
 
-def refuse_promotion(t, q, node):
+def refuse_promotion(t: Turn, q: Queue, node: int) -> None:
     """Delete the promotion candidate's copy and end its queue process; the queue waits for its master's node.
 
     The candidate's gm process goes on, so that the other mirrors do not learn that the queue process has ended. They
@@ -259,7 +260,7 @@ def refuse_promotion(t, q, node):
     others = alive_bits(t, q) & mirror_bits(t, q) & ~(1 << node)
     dead = mirror_bits(t, q) & ~others & ~(1 << node)
     on_disk = disk_record(t, q)
-    unwritten = not others or (not q.awaits_master and hears_first(t, q, others))
+    unwritten = not others or (not q.awaits_master and learns_first(t, q, others))
     if not q.awaits_master or others:
         q.dead_gm_members = q.dead_gm_synchronised = 0
     if not others:
@@ -282,7 +283,7 @@ def refuse_promotion(t, q, node):
         keep_disk_record(t, q, on_disk)
 
 
-def hears_first(t, q, others):
+def learns_first(t: Turn, q: Queue, others: int) -> bool:
     """Return True if the mirror that refuses, or its orphaned gm process, learns of a death before any other mirror.
 
     gm reports a death to the neighbour of the dead member in the group's ring, where mirrors join at random places
@@ -294,7 +295,7 @@ def hears_first(t, q, others):
     return below(1 + bits_in(others), t.setup.seed, GROUP_RING, next_number(t), 0) == 0
 
 
-def skip_promotion(t, q, dead):
+def skip_promotion(t: Turn, q: Queue, dead: int) -> None:
     """Remove dead mirrors without promoting any, since the oldest member of the group is an orphaned gm process.
 
     The running mirrors remove the dead if one of them learns of the death, and go on waiting for that process to
@@ -305,14 +306,14 @@ def skip_promotion(t, q, dead):
         leave_dead_in_group(t, q, dead)
         return
     on_disk = disk_record(t, q)
-    unwritten = dead != 0 and hears_first(t, q, living)
+    unwritten = dead != 0 and learns_first(t, q, living)
     q.dead_gm_members = q.dead_gm_synchronised = 0
     remove_dead_mirrors(t, q, dead)
     if unwritten:
         keep_disk_record(t, q, on_disk)
 
 
-def note_orphaned_gm_dead(q):
+def note_orphaned_gm_dead(q: Queue) -> None:
     """Count an orphaned gm process whose node went down as a dead member of the group."""
     if q.orphaned_gm != NOWHERE:
         q.dead_gm_members |= 1 << q.orphaned_gm

@@ -47,13 +47,15 @@ from hawb.engine.classic.ports import (
 from hawb.engine.classic.record import alive_bits, is_mirror, is_synchronised, mirror_bits
 from hawb.engine.classic.record_ports import mirroring_of, mirrors, put_first_synchronised, put_last, remove_mirrors
 from hawb.engine.cluster.node_ports import is_running, linked, running_bits
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 # Joining
 
 
-def add_mirrors(t, q, returning, recorded, excluded):
+def add_mirrors(t: Turn, q: Queue, returning: int, recorded: tuple[int, ...], excluded: int) -> None:
     """Start the mirrors that policy asks for and that are missing; each joins after a link latency.
 
     No mirror starts where the queue's process has just crashed, nor at a node of `excluded` (bits). `returning` is
@@ -64,7 +66,7 @@ def add_mirrors(t, q, returning, recorded, excluded):
             join_later(t, q, node, returning, recorded)
 
 
-def join(t, q, node, returning, recorded):
+def join(t: Turn, q: Queue, node: int, returning: bool, recorded: bool) -> None:
     """Let an empty mirror join, whatever its node's disk holds; it is synchronised at once if the queue is empty.
 
     It does not join while the master is down and undetected: the next master decides which mirrors it wants, and the
@@ -92,7 +94,7 @@ def join(t, q, node, returning, recorded):
     plan(t, q, 0, AUTOMATIC_SYNC, 0, 0, AT_HAND)
 
 
-def enlist(t, q, node):
+def enlist(t: Turn, q: Queue, node: int) -> None:
     """Add an empty mirror at the end of the record's list."""
     put_last(t, q, node)
     note_recoverable(t, q)
@@ -104,7 +106,7 @@ def enlist(t, q, node):
     say_mirror_added(t, q, node)
 
 
-def synchronise_drained(t, q, how):
+def synchronise_drained(t: Turn, q: Queue, how: str) -> None:
     """Mark the mirrors that hold all messages of the master as synchronised, the last one first in the list.
 
     Under ha-mode nodes, a master that the policy does not list may leave then.
@@ -126,7 +128,7 @@ def synchronise_drained(t, q, how):
     leave_if_unlisted(t, q)
 
 
-def leave_if_unlisted(t, q):
+def leave_if_unlisted(t: Turn, q: Queue) -> None:
     """Drop a master that ha-mode nodes does not list, once a mirror is synchronised.
 
     This is `rabbit_mirror_queue_misc:maybe_drop_master_after_sync`.
@@ -139,7 +141,7 @@ def leave_if_unlisted(t, q):
 # What policy asks for
 
 
-def take_effect(t, q, how, excluded):
+def take_effect(t: Turn, q: Queue, how: int, excluded: int) -> None:
     """Bring the mirrors in line with the queue's policy: add missing ones, then drop surplus replicas.
 
     A master that synchronises does so afterwards, and a queue without a master does so once it has one. A mirror that
@@ -159,7 +161,7 @@ def take_effect(t, q, how, excluded):
         plan(t, q, 0, AUTOMATIC_SYNC, 0, 0, AT_HAND)
 
 
-def drop_surplus(t, q):
+def drop_surplus(t: Turn, q: Queue) -> None:
     """Drop the replicas that policy no longer asks for.
 
     Those that died unnoticed are removed once their node counts as down.
@@ -177,14 +179,14 @@ def drop_surplus(t, q):
 # Leaving
 
 
-def drop_master(t, q, reason):
+def drop_master(t: Turn, q: Queue, reason: str) -> None:
     """End the master's process and delete its copy; the rest is a failover like any other."""
     entry = say_master_down(t, q, reason)
     end_master(t, q, False)
     plan(t, q, 0, REPLICA_GONE, 0, 0, entry)
 
 
-def drop_mirrors(t, q, bits, reason):
+def drop_mirrors(t: Turn, q: Queue, bits: int, reason: str) -> None:
     """Remove mirrors from the record and delete their copies."""
     say_mirrors_removed(t, q, bits, reason)
     gone = mirror_bits(t, q) & bits
@@ -194,7 +196,7 @@ def drop_mirrors(t, q, bits, reason):
     forget_replicas(t, q, gone)
 
 
-def end_master(t, q, stopped):
+def end_master(t: Turn, q: Queue, stopped: bool) -> None:
     """End the master's process, and with it a synchronisation, whose mirrors are left empty.
 
     What becomes of the queue is decided later (`failover.remove_from_queue`).
@@ -205,7 +207,7 @@ def end_master(t, q, stopped):
     count_times(t, q)
 
 
-def abort_sync(t, q, reason):
+def abort_sync(t: Turn, q: Queue, reason: str) -> None:
     """End a synchronisation early: its mirrors are left empty and lose count of the master's depth.
 
     See `rabbit_mirror_queue_sync:slave`. A cancelled synchronisation does not start again by itself.

@@ -17,14 +17,15 @@ from hawb.engine.classic.waiting_publishes import LOST_WITH_MASTER, answer_unhel
 from hawb.engine.classic.waiting_publishes import answer as answer_waiting
 from hawb.engine.classic.waiting_publishes import keep as keep_waiting
 from hawb.engine.cluster.node_ports import is_running
-from hawb.engine.core.state import NOWHERE
+from hawb.engine.core.state import NOWHERE, Queue
+from hawb.engine.core.turn import Turn
 from hawb.engine.queues.access import leaves_memory
 from hawb.engine.queues.transient import remains, remove
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def await_master(t, q, reason):
+def await_master(t: Turn, q: Queue, reason: str) -> None:
     """Take the queue down until its master's node is back, because no replica may become master.
 
     A durable queue keeps what is on that node's disk. Mirrors that join meanwhile are never promoted: no master has
@@ -49,13 +50,13 @@ def await_master(t, q, reason):
         remove(t, q)
 
 
-def answer_lost_publishes(t, q, ended):
+def answer_lost_publishes(t: Turn, q: Queue, ended: bool) -> None:
     """Answer for waiting messages that no running mirror has; `ended` is True if the last one ended by itself."""
     holders = alive_bits(t, q) & mirror_bits(t, q) if mirrors_await_master(t, q) else 0
     answer_unheld(t, q, holders, ended)
 
 
-def recover(t, q, returning):
+def recover(t: Turn, q: Queue, returning: int) -> None:
     """Start the master from its node's disk: the node is back (`returning`), or its crashed process is.
 
     Mirrors that policy asks for join empty on the nodes that run, in the policy's order
@@ -78,7 +79,7 @@ def recover(t, q, returning):
     deliver(t, q)
 
 
-def replace_mirrors(t, q):
+def replace_mirrors(t: Turn, q: Queue) -> None:
     """Keep the mirrors that the master's record on disk names, and remove those that joined while the master was away.
 
     The master writes its own record over the present one; other mirrors then join if policy asks for them

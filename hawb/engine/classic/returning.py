@@ -12,12 +12,13 @@ from hawb.engine.classic.outage import recover
 from hawb.engine.classic.ports import NO_RECORD, RETURNING, join_later, wanted
 from hawb.engine.classic.record import mirror_bits
 from hawb.engine.classic.record_ports import mirroring_of, remove_mirrors
-from hawb.engine.core.state import NOWHERE
+from hawb.engine.core.state import NOWHERE, Queue
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def load_record(t, q, node):
+def load_record(t: Turn, q: Queue, node: int) -> None:
     """Read the record of the queue from the disk of the first node that boots.
 
     The node does not know which processes other nodes had: no mirror joins a queue before its master's node is back
@@ -29,7 +30,7 @@ def load_record(t, q, node):
         q.orphaned_gm, q.absent = NOWHERE, True
 
 
-def return_to(t, q, node):
+def return_to(t: Turn, q: Queue, node: int) -> None:
     """Start the queue's master on a node that is back, or replace the node's old mirror by a new one if wanted."""
     if q.absent and q.master != node:
         delete_copies(t, q, 1 << node)

@@ -30,11 +30,13 @@ from hawb.engine.classic.ports import (
 from hawb.engine.classic.record import is_synchronised
 from hawb.engine.classic.record_ports import is_alive, mirroring_of, mirrors
 from hawb.engine.cluster.node_ports import is_running, linked
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def synchronise(t, q):
+def synchronise(t: Turn, q: Queue) -> None:
     """Start a synchronisation if ha-sync-mode is automatic and a mirror needs it.
 
     Called when a mirror joins, a policy changes or a master is new.
@@ -44,7 +46,7 @@ def synchronise(t, q):
         begin(t, q)
 
 
-def synchronise_by_hand(t, q, node):
+def synchronise_by_hand(t: Turn, q: Queue, node: int) -> None:
     """Start the synchronisation that `rabbitmqctl sync_queue` asks for, after the one in progress if there is one."""
     if not q.up or not mirroring_of(t, q).mirrored:
         return
@@ -54,7 +56,7 @@ def synchronise_by_hand(t, q, node):
         say_sync_not_needed(t, q)
 
 
-def begin(t, q):
+def begin(t: Turn, q: Queue) -> bool:
     """Start a synchronisation; return False if all running mirrors are synchronised already."""
     invited = 0
     for node in mirrors(t, q):
@@ -64,7 +66,7 @@ def begin(t, q):
     return invited != 0
 
 
-def finish(t, q, number):
+def finish(t: Turn, q: Queue, number: int) -> None:
     """End a synchronisation whose last batch has arrived: its mirrors hold all messages of the master.
 
     While one of them does not answer, it goes on until that node counts as down or answers again.
@@ -89,7 +91,7 @@ def finish(t, q, number):
     deliver(t, q)
 
 
-def leave_sync(t, q, dead):
+def leave_sync(t: Turn, q: Queue, dead: int) -> None:
     """Remove dead mirrors from a synchronisation, which ends if none is left.
 
     While a memory alarm blocks it, it ends only when it continues.
@@ -101,7 +103,7 @@ def leave_sync(t, q, dead):
         finish_late(t, q)
 
 
-def finish_late(t, q):
+def finish_late(t: Turn, q: Queue) -> None:
     """End a synchronisation that waited for a mirror which did not answer, if the rest of it is done."""
     if q.syncing and is_overdue(t, q):
         plan(t, q, 0, SYNC_FINISHED, q.sync_number, 0, AT_HAND)

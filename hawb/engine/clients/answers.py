@@ -20,7 +20,9 @@ ANSWERS: dict[tuple[bool, bool], tuple[str, str | None]] = {
 they are confirmed. A closed channel appears as the error of its step."""
 
 
-def tell(turn: Turn, queue: str, numbers: Runs, publisher: str | None, *, transaction: bool, confirmed: bool) -> None:
+def answer_publisher(
+    turn: Turn, queue: str, numbers: Runs, publisher: str | None, *, transaction: bool, confirmed: bool
+) -> None:
     """Confirm messages to their publisher, or nack them; `publisher` is the steady publisher, if one sent them."""
     event, field = ANSWERS[transaction, confirmed]
     if field is not None:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from hawb.engine.clients import answers
 from hawb.engine.clients.client_state import NEVER_US, ORPHANED_GM_US, Share, Unconfirmed
 from hawb.engine.clients.steady import steady_confirms
-from hawb.engine.cluster.reachability import can_tell
+from hawb.engine.cluster.reachability import receives_answers
 from hawb.engine.core import runs
 from hawb.engine.core.events import ConfirmsDue
 from hawb.engine.core.operations import Publish
@@ -233,11 +233,11 @@ def _is_taken(share: Share) -> bool:
 
 def _answer(turn: Turn, waiting: Unconfirmed, *, confirmed: bool) -> None:
     """Confirm messages if every queue has them, nack them otherwise."""
-    if not can_tell(turn, waiting.node):
+    if not receives_answers(turn, waiting.node):
         _say_nothing(turn, waiting, "client_node_gone")
         return
     for share in waiting.shares:
-        answers.tell(
+        answers.answer_publisher(
             turn, share.queue, share.numbers, waiting.publisher, transaction=waiting.transaction, confirmed=confirmed
         )
     if waiting.transaction and not confirmed:

@@ -46,9 +46,9 @@ UNFAILED = ("out_of_reach", "timed_out")
 
 
 def circle(turn: Turn, queue: Queue) -> list[str]:
-    """Return the consumers in the order of their turns.
+    """Return the consumers of a queue in the order in which it serves them.
 
-    Those of the highest priority come first, and of these the one that is due.
+    Consumers of a higher priority come first. Of the same priority the one whose turn it is comes first.
     """
     served_ones = [queue.active_consumer] if is_single_active(queue) else queue.consumers
     taking = [one for one in served_ones if one is not None and not turn.consumers[one].blocked]
@@ -66,7 +66,7 @@ def deliver(turn: Turn, name: str, new: Runs = EMPTY, more_room: Mapping[str, in
     expiry.drop_expired(turn, name)
     if name in turn.queues and turn.queues[name].type == QUORUM:
         limits.drop_excess(turn, name)
-        limits.tell_publishers(turn, name)
+        limits.notify_publishers(turn, name)
 
 
 def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> None:
@@ -109,7 +109,7 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
 
 
 def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
-    """Put a consumer that had left the circle last in turn, if it has credit again; return True if so."""
+    """Put a consumer that had left the circle at its end, if it has credit again; return True if it has."""
     consumer = turn.consumers[name]
     if not consumer.blocked or (capacity(turn, consumer) == 0 and not more_room):
         return False

@@ -86,7 +86,7 @@ def answer_get(turn: Turn, operation: Get) -> None:
         acknowledge(turn, queue.name, holder.name, runs.normal(numbers))
     expiry.drop_expired(turn, queue.name)
     if queue.type == QUORUM:
-        limits.tell_publishers(turn, queue.name)
+        limits.notify_publishers(turn, queue.name)
 
 
 def abandoned_request(turn: Turn, operation: AbandonedRequest) -> None:

@@ -35,13 +35,14 @@ class Answers(Struct, frozen=True):
     """A client's answers, as they are sent and as the queue's master takes them.
 
     `said` are the messages that the client means, in its order; `heard` those that the master takes the answers to be
-    for; `settled` those that the answers have settled; `hears` is True if the master accepts late answers among them.
+    for; `settled` those that the answers have settled; `accepts_late` is True if the master accepts late answers among
+    them.
     """
 
     said: Runs
     heard: Runs
     settled: Runs
-    hears: bool
+    accepts_late: bool
 
 
 def settle(turn: Turn, operation: Settle) -> None:
@@ -86,16 +87,16 @@ def next_answers(turn: Turn, operation: Settle, consumer: Consumer, count: int) 
     """
     queue, late = turn.queues.get(consumer.queue), min(count, runs.size(consumer.stale))
     own, _ = runs.split(consumer.in_sequence, count - late)
-    hears = turn.settings.profile.late_answers_count and not operation.unheard and is_known_to(queue, consumer)
+    accepts_late = turn.settings.profile.late_answers_count and not operation.unheard and is_known_to(queue, consumer)
     if consumer.clock is not None:
         stale, _ = runs.split(consumer.stale, late)
-        heard = runs.normal(stale + own if hears else own)
-        return Answers(stale + own, heard, runs.common(heard, consumer.held), hears)
-    stale = runs.split(places.heard(consumer, queue), late)[0] if hears else ((-late, -1),) if late else EMPTY
+        heard = runs.normal(stale + own if accepts_late else own)
+        return Answers(stale + own, heard, runs.common(heard, consumer.held), accepts_late)
+    stale = runs.split(places.heard(consumer, queue), late)[0] if accepts_late else ((-late, -1),) if late else EMPTY
     waits = consumer.held if queue is None else runs.union(queue.unacknowledged, consumer.held)
     alike, settled = lead(stale + own, waits)
     heard = runs.normal(runs.split(stale + own, alike)[0])
-    return Answers(next_said(consumer, alike), heard, settled, hears)
+    return Answers(next_said(consumer, alike), heard, settled, accepts_late)
 
 
 def is_known_to(queue: Queue | None, consumer: Consumer) -> bool:
@@ -127,7 +128,7 @@ def fails(turn: Turn, name: str, answers: Answers) -> bool:
 
     It looks for a message to send to its dead letter exchange, and does not find it.
     """
-    return answers.hears and not answers.settled and dead_letters.has_exchange(turn, turn.queues[name])
+    return answers.accepts_late and not answers.settled and dead_letters.has_exchange(turn, turn.queues[name])
 
 
 def note_answers(turn: Turn, consumer: Consumer, answers: Answers) -> None:

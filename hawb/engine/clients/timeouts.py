@@ -101,13 +101,13 @@ def lose(turn: Turn, consumer: Consumer, numbers: Runs) -> None:
         owed = dict(fifo.of(turn.queues[name]).timed_out).get(consumer.name, EMPTY)
         deadlines.owe(turn, name, consumer.name, runs.union(owed, numbers))
     cancels = consumer.state == "active" and bool(consumer.subscription) and consumer.cancel_notify
-    hears = consumer.state != "closed" and turn.linked(turn.queues[name].master, consumer.node)
+    reached = consumer.state != "closed" and turn.linked(turn.queues[name].master, consumer.node)
     turn.because = turn.emit(
         "consumer_timed_out", node=consumer.node, queue=name, consumer=consumer.name, ids=numbers,
-        notified=cancels and hears,
+        notified=cancels and reached,
     )  # fmt: skip
     put_back(turn, name, ordered, "timed_out")
-    if hears and cancels:
+    if reached and cancels:
         turn.change_consumer(consumer.name, cancel_notified=True)
-    elif hears:
+    elif reached:
         requests.channel_down(turn, consumer.name, TIMED_OUT)

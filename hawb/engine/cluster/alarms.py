@@ -40,7 +40,7 @@ def set_alarm(turn: Turn, node: int, resource: str) -> None:
     elif (node, resource) not in turn.alarms:
         turn.alarms |= {(node, resource)}
         turn.because = turn.emit("alarm_set", node=node, resource=resource)
-        tell_all(turn)
+        schedule_alarms(turn)
 
 
 def clear_alarm(turn: Turn, node: int, resource: str) -> None:
@@ -53,13 +53,13 @@ def clear_alarm(turn: Turn, node: int, resource: str) -> None:
     else:
         turn.alarms -= {(node, resource)}
         turn.because = turn.emit("alarm_cleared", node=node, resource=resource, reason="relieved")
-        tell_all(turn)
+        schedule_alarms(turn)
 
 
 def links_gone(turn: Turn) -> None:
     """Apply the alarms again after links failed: nodes no longer count the alarms of nodes that they do not see."""
     if turn.alarms:
-        tell_all(turn)
+        schedule_alarms(turn)
 
 
 def node_gone(turn: Turn, node: int) -> None:
@@ -70,10 +70,10 @@ def node_gone(turn: Turn, node: int) -> None:
         for resource in theirs:
             turn.emit("alarm_cleared", node=node, resource=resource, reason="node_down")
     if theirs:
-        tell_all(turn)
+        schedule_alarms(turn)
 
 
-def tell_all(turn: Turn) -> None:
+def schedule_alarms(turn: Turn) -> None:
     """Schedule, at each running node, that it applies the alarms again."""
     for node in range(len(turn.nodes)):
         if turn.runs_anywhere(node):

@@ -22,6 +22,7 @@ from hawb.engine.cluster.partition_handling import look_again
 from hawb.engine.cluster.partitions import find_records
 from hawb.engine.cluster.stopping import notice_pending_down
 from hawb.engine.core.state import BOOTING, DOWN, NOTHING, NOWHERE, RUNNING, WAITING
+from hawb.engine.core.turn import Turn
 from hawb.raft.ports import bits_in
 from hawb.rules.quorum import majority
 
@@ -31,7 +32,7 @@ BOOT_RETRIES = 10
 """The number of times that a booting node tries to load its tables (mnesia_table_loading_retry_limit)."""
 
 
-def boot(t, node, number):
+def boot(t: Turn, node: int, number: int) -> None:
     """Boot a node as far as its tables, then wait for the nodes that may know more, or come up.
 
     `number` is the node's boot count; the event of an earlier boot does nothing. A node that is no member shuts down
@@ -51,7 +52,7 @@ def boot(t, node, number):
         wait_with_boot(t, node, awaited(t, node), rounds * BOOT_RETRIES * t.setup.boot_retry_us)
 
 
-def finds_another(t, node):
+def finds_another(t: Turn, node: int) -> bool:
     """Return True if a booting node reaches the Mnesia of another node that waits as well.
 
     Such a node first needs the tables of the cluster and gives up when it cannot load them (`rabbit_mnesia:init_db`).
@@ -62,7 +63,7 @@ def finds_another(t, node):
     return False
 
 
-def awaited(t, node):
+def awaited(t: Turn, node: int) -> int:
     """Return the nodes for which a booting node waits, as bits.
 
     These are the nodes that it believed running when it went down, except those that also wait and did not see it go
@@ -80,7 +81,7 @@ def awaited(t, node):
     return bits
 
 
-def lacked_by_store(t, node):
+def lacked_by_store(t: Turn, node: int) -> int:
     """Return the members of the metadata store that a booting node lacks, as bits.
 
     A member is lacking if it has not been started or the node does not reach it. The set is empty if a majority of the
@@ -95,7 +96,7 @@ def lacked_by_store(t, node):
     return 0 if bits_in(members(t) & ~bits) >= majority(bits_in(members(t))) else bits
 
 
-def found_first(t, node):
+def found_first(t: Turn, node: int) -> int:
     """Return the running node whose side of the partition a booting node joins; NOWHERE if it reaches none.
 
     A node of its own side comes before those of other sides; among equals the first in the scenario's order.
@@ -110,7 +111,7 @@ def found_first(t, node):
     return found
 
 
-def let_waiting_nodes_in(t):
+def let_waiting_nodes_in(t: Turn) -> None:
     """Bring up every waiting node that no longer has to wait."""
     node = 0
     while node < t.setup.nodes:
@@ -120,14 +121,14 @@ def let_waiting_nodes_in(t):
         node += 1
 
 
-def give_up(t, node, number):
+def give_up(t: Turn, node: int, number: int) -> None:
     """Shut down a booting node that has waited for the last time."""
     if t.nodes[node].status == WAITING and t.nodes[node].boots == number:
         say_gave_up(t, node, awaited(t, node))
         t.nodes[node].status = DOWN
 
 
-def come_up(t, node):
+def come_up(t: Turn, node: int) -> None:
     """Finish the boot of a node: it joins the cluster and its queues.
 
     It serves from its disk the queues whose master it still is. It joins as an empty mirror the queues for which policy

@@ -57,14 +57,15 @@ from hawb.engine.cluster.partitions import split, up_here
 from hawb.engine.cluster.reachability import seen_from, sees
 from hawb.engine.cluster.rejoining import rejoin
 from hawb.engine.cluster.stopping import on_nodes_down
-from hawb.engine.core.state import NOWHERE
+from hawb.engine.core.state import NOWHERE, Queue
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 # Cut and mended links
 
 
-def cut(t, ends):
+def cut(t: Turn, ends: list[int]) -> None:
     """Let these links drop all messages from now on."""
     look_from_outside(t)
     new = 0
@@ -84,7 +85,7 @@ def cut(t, ends):
     time_out_later(t, number)
 
 
-def heal(t):
+def heal(t: Turn) -> None:
     """Mend all links."""
     look_from_outside(t)
     if not are_cut(t):
@@ -109,7 +110,7 @@ def heal(t):
     look_again(t)
 
 
-def catch_up(t, q):
+def catch_up(t: Turn, q: Queue) -> None:
     """Bring a queue up to date over mended links.
 
     Mirrors that were not noticed as gone receive what was under way to them, and answer; what waited for them
@@ -129,12 +130,12 @@ def catch_up(t, q):
 # Links given up after net_ticktime
 
 
-def time_out(t, number):
+def time_out(t: Turn, number: int) -> None:
     """Give up the links that were cut under `number`: they have been silent for net_ticktime."""
     give_up_links(t, cut_as(t, number))
 
 
-def give_up_links(t, ends):
+def give_up_links(t: Turn, ends: list[int]) -> None:
     """Make the nodes at both ends of these links take each other for down, and cut off those between them."""
     lost = 0
     for node in range(t.setup.nodes):
@@ -164,7 +165,7 @@ def give_up_links(t, ends):
     look_again(t)
 
 
-def fall_apart(t):
+def fall_apart(t: Turn) -> None:
     """Split the current side into one side for each group of nodes that see each other, and let each act on it."""
     entry, up = cause(t), up_here(t)
     if split(t, up) < 2:

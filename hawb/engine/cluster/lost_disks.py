@@ -9,11 +9,13 @@ from hawb.engine.classic.copies import delete_copies
 from hawb.engine.cluster.network_ports import classic_names, has_copy, lose_content, own
 from hawb.engine.cluster.node_ports import blame, focus_on, focused, sides
 from hawb.engine.cluster.partitions import drop_unheld
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def lose_disks(t, nodes, why, entry):
+def lose_disks(t: Turn, nodes: int, why: str, entry: int | None) -> None:
     """Remove what nodes that are down, given as bits, have on their disks.
 
     `why` is the reason of the loss and `entry` the trace entry that causes it. Where other nodes have not noticed yet
@@ -31,7 +33,7 @@ def lose_disks(t, nodes, why, entry):
     drop_unheld(t, entry)
 
 
-def lose_copy(t, q, node, why):
+def lose_copy(t: Turn, q: Queue, node: int, why: str) -> None:
     """Remove a node's copy of a queue. If the queue waits for that node as its master's, its messages are lost."""
     if q.master != node:
         delete_copies(t, q, 1 << node)

@@ -28,11 +28,12 @@ from hawb.engine.cluster.node_ports import (
 )
 from hawb.engine.cluster.reachability import answers
 from hawb.engine.core.state import NOWHERE
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def defer_if_blocked(t, change):
+def defer_if_blocked(t: Turn, change: object) -> bool:
     """Make a change of the metadata wait, once, if it has to; return True if it waits."""
     if is_writable(t, place_of_change(t, change)):
         note_change(t)
@@ -42,12 +43,12 @@ def defer_if_blocked(t, change):
     return True
 
 
-def is_writable(t, node):
+def is_writable(t: Turn, node: int) -> bool:
     """Return True if metadata can be changed from `node` (NOWHERE: from any node) of the current side."""
     return reaches_store(t, node) if t.setup.khepri else answers(t)
 
 
-def is_writable_anywhere(t):
+def is_writable_anywhere(t: Turn) -> bool:
     """Return True if metadata can be changed from any running node, on any side."""
     focus, found = focused(t), False
     for side in sides(t):
@@ -58,7 +59,7 @@ def is_writable_anywhere(t):
     return found
 
 
-def retry_changes(t):
+def retry_changes(t: Turn) -> None:
     """Try waiting changes again on the sides on which metadata can be changed.
 
     Call it when a node answers again, when one is noticed as down, or when the store has a leader.

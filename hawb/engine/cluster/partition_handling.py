@@ -27,7 +27,8 @@ from hawb.engine.cluster.node_ports import (
     say_healing,
 )
 from hawb.engine.core.randomness import CUT_OFF, below
-from hawb.engine.core.state import BOOTING, DOWN, EVERYBODY, MAJORITY, NOTHING, NOWHERE, PAUSED, PREFERRED, RESTART
+from hawb.engine.core.state import ALL_NODES, BOOTING, DOWN, MAJORITY, NOTHING, NOWHERE, PAUSED, PREFERRED, RESTART
+from hawb.engine.core.turn import Turn
 from hawb.raft.ports import bits_in
 from hawb.rules.partitions import has_majority, is_preferred, wins
 
@@ -37,7 +38,7 @@ POLL_US = 1_000_000
 """The interval of a paused node's checks, and the delay until nodes that see each other again act on it."""
 
 
-def seen(t, node):
+def seen(t: Turn, node: int) -> int:
     """Return the members whose Erlang node a node takes for connected, itself among them, as bits.
 
     A running node counts no node that it no longer believes running. A paused node counts each node that it reaches.
@@ -50,7 +51,7 @@ def seen(t, node):
     return bits & members(t)
 
 
-def sees_enough(t, node):
+def sees_enough(t: Turn, node: int) -> bool:
     """Return True if a node sees enough of the others to go on."""
     others = seen(t, node)
     if t.setup.handling == MAJORITY:
@@ -58,15 +59,15 @@ def sees_enough(t, node):
     return is_preferred(others, t.setup.preferred & members(t))
 
 
-def fulfilled(t, node):
+def fulfilled(t: Turn, node: int) -> bool:
     """Return True if the condition that a paused node waits for holds."""
     awaits = t.nodes[node].awaits
-    if awaits == EVERYBODY:
+    if awaits == ALL_NODES:
         return seen(t, node) == members(t)
     return awaits == RESTART or sees_enough(t, node)
 
 
-def decide_who_pauses(t):
+def decide_who_pauses(t: Turn) -> None:
     """Mark the running nodes of the current side that see too few of the others as about to pause.
 
     From then on they confirm nothing to publishers.
@@ -78,7 +79,7 @@ def decide_who_pauses(t):
             t.nodes[node].awaits = t.setup.handling
 
 
-def pause(t):
+def pause(t: Turn) -> None:
     """Start the shutdown of the nodes that are about to pause."""
     for node in range(t.setup.nodes):
         if is_running(t, node) and t.nodes[node].awaits != NOTHING and t.nodes[node].awaits != RESTART:
@@ -88,25 +89,25 @@ def pause(t):
 # Nodes that see both ends of a link that has failed
 
 
-def part(t, a, b):
+def part(t: Turn, a: int, b: int) -> None:
     """Let two nodes no longer believe each other running."""
     t.nodes[a].believes &= ~(1 << b)
     t.nodes[b].believes &= ~(1 << a)
 
 
-def see_between(t, a, b):
+def see_between(t: Turn, a: int, b: int) -> None:
     """React to a failed link both of whose ends other nodes still see.
 
     Under pause_minority both ends pause until they see all members; otherwise the partition becomes a full one.
     """
     between = go_betweens(t, a, b)
     if between and t.setup.handling == MAJORITY:
-        t.nodes[a].awaits = t.nodes[b].awaits = EVERYBODY
+        t.nodes[a].awaits = t.nodes[b].awaits = ALL_NODES
     elif between:
         make_full(t, a, b, between)
 
 
-def go_betweens(t, a, b):
+def go_betweens(t: Turn, a: int, b: int) -> int:
     """Return the nodes that see both ends of a link and can be asked whether they do, as bits.
 
     A node that went down or silent without being noticed does not answer.
@@ -118,7 +119,7 @@ def go_betweens(t, a, b):
     return bits
 
 
-def make_full(t, a, b, between):
+def make_full(t: Turn, a: int, b: int, between: int) -> None:
     """Cut off one end of a failed link from the nodes that see both ends.
 
     Which end it is depends on a race in RabbitMQ and on a random draw in hawb. An end that is about to pause leaves it
@@ -137,14 +138,14 @@ def make_full(t, a, b, between):
 # Coming back
 
 
-def boot_again(t, node):
+def boot_again(t: Turn, node: int) -> None:
     """Start a node's broker; its Erlang node may never have stopped."""
     t.nodes[node].status, t.nodes[node].awaits = BOOTING, NOTHING
     t.nodes[node].boots += 1
     begin_to_boot(t, node)
 
 
-def look_again(t):
+def look_again(t: Turn) -> None:
     """Schedule, in a second, that paused nodes check whether they may go on, and sides whether they can heal."""
     waiting = t.setup.heals and are_parted(t)
     for node in range(t.setup.nodes):
@@ -153,7 +154,7 @@ def look_again(t):
         look_in(t, POLL_US)
 
 
-def look_around(t):
+def look_around(t: Turn) -> None:
     """Boot the paused nodes that may go on, and heal the sides if autoheal can."""
     for node in range(t.setup.nodes):
         if t.nodes[node].status == PAUSED and fulfilled(t, node):
@@ -162,19 +163,19 @@ def look_around(t):
         heal_sides(t)
 
 
-def are_parted(t):
+def are_parted(t: Turn) -> bool:
     """Return True if all members run and reach each other, and are on several sides."""
-    everybody, one, several = members(t), NOWHERE, False
+    all_nodes, one, several = members(t), NOWHERE, False
     for node in range(t.setup.nodes):
-        if everybody >> node & 1:
-            if not runs_anywhere(t, node) or everybody & ~reached(t, node):
+        if all_nodes >> node & 1:
+            if not runs_anywhere(t, node) or all_nodes & ~reached(t, node):
                 return False
             one = node if one == NOWHERE else one
             several = several or t.nodes[node].side != t.nodes[one].side
     return several
 
 
-def reached(t, node):
+def reached(t: Turn, node: int) -> int:
     """Return the nodes that a node reaches, as bits."""
     bits = 0
     for other in range(t.setup.nodes):
@@ -182,7 +183,7 @@ def reached(t, node):
     return bits
 
 
-def heal_sides(t):
+def heal_sides(t: Turn) -> None:
     """Restart all sides but the winning one, in the order of their first nodes."""
     best = winning_side(t)
     say_healing(t, best)
@@ -195,7 +196,7 @@ def heal_sides(t):
                     begin_to_stop(t, node)
 
 
-def winning_side(t):
+def winning_side(t: Turn) -> int:
     """Return the number of the side that the other sides join."""
     best, most, largest = NOWHERE, 0, 0
     for first in range(t.setup.nodes):
@@ -209,7 +210,7 @@ def winning_side(t):
     return best
 
 
-def is_first(t, node):
+def is_first(t: Turn, node: int) -> bool:
     """Return True if a node is the first member of its side."""
     for other in range(node):
         if members(t) >> other & 1 and t.nodes[other].side == t.nodes[node].side:

@@ -33,14 +33,15 @@ from hawb.engine.cluster.network_ports import (
 )
 from hawb.engine.cluster.node_ports import focused, has_records, look_from, ranked, sides
 from hawb.engine.cluster.reachability import is_up, seen_from
-from hawb.engine.core.state import NOWHERE
+from hawb.engine.core.state import NOWHERE, Queue
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 # One side becomes several
 
 
-def up_here(t):
+def up_here(t: Turn) -> int:
     """Return the nodes of the current side whose broker runs or stops, as bits."""
     bits = 0
     for node in range(t.setup.nodes):
@@ -48,7 +49,7 @@ def up_here(t):
     return bits
 
 
-def split(t, up):
+def split(t: Turn, up: int) -> int:
     """Split the current side: each group of its nodes `up`, as bits, that see each other gets records of its own.
 
     The first group keeps the side and the nodes that are down. Return the number of groups.
@@ -71,7 +72,7 @@ def split(t, up):
     return groups
 
 
-def keep_own(t, q):
+def keep_own(t: Turn, q: Queue) -> None:
     """Keep, of what waits for a queue, what this side's own clients asked for.
 
     Remove consumers on another side. If the master is on another side, this side has none.
@@ -87,7 +88,7 @@ def keep_own(t, q):
 # Several sides become one
 
 
-def find_records(t, node, found):
+def find_records(t: Turn, node: int, found: int) -> None:
     """Give a node that comes up the records of the node that it has found, or else its own.
 
     Make its side the current one.
@@ -101,7 +102,7 @@ def find_records(t, node, found):
     look_from(t, node)
 
 
-def take_over_records(t, node, old, side):
+def take_over_records(t: Turn, node: int, old: int, side: int) -> None:
     """Replace a booting node's records of side `old` by those of another side."""
     t.nodes[node].side = side
     look_from(t, node)
@@ -113,7 +114,7 @@ def take_over_records(t, node, old, side):
     drop_unheld(t, entry)
 
 
-def go_back(t, node):
+def go_back(t: Turn, node: int) -> None:
     """Let a node that is down boot from the records that were on its disk when it went, as a side of its own.
 
     Other nodes may have newer records. They keep those until they boot and find this node running.
@@ -128,7 +129,7 @@ def go_back(t, node):
     reclaim_records(t)
 
 
-def drop_unheld(t, entry):
+def drop_unheld(t: Turn, entry: int | None) -> None:
     """Drop the sides whose records are on no disk any more, because of an entry of the trace."""
     for side in sides(t):
         if not is_on_disk(t, side) and can_go(t, side):
@@ -139,7 +140,7 @@ def drop_unheld(t, entry):
             drop_side(t, side, entry)
 
 
-def is_on_disk(t, side):
+def is_on_disk(t: Turn, side: int) -> bool:
     """Return True if a side's records are on any disk."""
     held = False
     for node in range(t.setup.nodes):

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from hawb.engine.cluster.node_ports import is_running, linked, runs_anywhere
 from hawb.engine.core.state import NOTHING, STOPPING
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def is_up(t, node):
+def is_up(t: Turn, node: int) -> bool:
     """Return True if a node's broker runs or is stopping."""
     return runs_anywhere(t, node) or t.nodes[node].status == STOPPING
 
 
-def sees(t, node, other):
+def sees(t: Turn, node: int, other: int) -> bool:
     """Return True if two nodes are up and both believe that the other runs.
 
     A loss of power does not matter here until it is noticed.
@@ -25,7 +26,7 @@ def sees(t, node, other):
     return believe == 1 and is_up(t, node) and is_up(t, other)
 
 
-def can_tell(t, node):
+def receives_answers(t: Turn, node: int) -> bool:
     """Return True if clients at a node receive confirms and deliveries.
 
     A node that is about to pause confirms nothing (`rabbit_channel:noreply_coalesce`).
@@ -33,7 +34,7 @@ def can_tell(t, node):
     return is_running(t, node) and t.nodes[node].awaits == NOTHING
 
 
-def seen_from(t, node, others):
+def seen_from(t: Turn, node: int, others: int) -> int:
     """Return those of `others` that a node sees, directly or by way of others of them, itself among them.
 
     Both sets are bits.
@@ -48,7 +49,7 @@ def seen_from(t, node, others):
     return near
 
 
-def is_believed(t, node):
+def is_believed(t: Turn, node: int) -> bool:
     """Return True if any node of the current side takes a node for running."""
     believed = 0
     for watcher in range(t.setup.nodes):
@@ -57,12 +58,12 @@ def is_believed(t, node):
     return believed >> node & 1 == 1
 
 
-def is_unnoticed_down(t, node):
+def is_unnoticed_down(t: Turn, node: int) -> bool:
     """Return True if a node has gone down, and a node of the current side still takes it for running."""
     return not is_running(t, node) and is_believed(t, node)
 
 
-def answers(t):
+def answers(t: Turn) -> bool:
     """Return True if every node of the current side that counts as running answers every other."""
     for node in range(t.setup.nodes):
         if is_running(t, node):

@@ -12,11 +12,12 @@ from __future__ import annotations
 from hawb.engine.cluster.network_ports import say_rejoined, take_in
 from hawb.engine.cluster.node_ports import focus_on, reaches_store, runs_anywhere, sides
 from hawb.engine.core.state import NOWHERE
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def rejoin(t):
+def rejoin(t: Turn) -> None:
     """Make all sides one after links are mended: all running nodes take each other for running."""
     running = 0
     for node in range(t.setup.nodes):
@@ -31,7 +32,7 @@ def rejoin(t):
             take_in(t, best, side)
 
 
-def best_side(t):
+def best_side(t: Turn) -> int:
     """Return the side that can write metadata; the first one if none can, since all then have the same metadata."""
     first = NOWHERE
     for side in sides(t):

@@ -45,6 +45,7 @@ from hawb.engine.cluster.stopping_ports import (
 )
 from hawb.engine.core.agenda import REACTION, TIMER
 from hawb.engine.core.state import DOWN, NOTHING, PAUSED, RESTART, STOPPING
+from hawb.engine.core.turn import Turn
 from hawb.engine.raft_groups.inputs import node_down as members_down
 from hawb.engine.raft_groups.inputs import node_noticed_down as members_noticed_down
 from hawb.engine.raft_groups.member_changes import drain as stop_members
@@ -54,7 +55,7 @@ SHARED = True  # the kernel of studies compiles this module
 # Operators and faults
 
 
-def stop(t, node):
+def stop(t: Turn, node: int) -> None:
     """Shut down a node in a controlled way. A paused node has no broker to stop and goes down at once."""
     look_from_outside(t)
     if t.nodes[node].status == PAUSED:
@@ -64,7 +65,7 @@ def stop(t, node):
         begin_to_stop(t, node)
 
 
-def kill(t, nodes):
+def kill(t: Turn, nodes: int) -> None:
     """Kill nodes, given as bits, all at the same moment; the other nodes see their connections break."""
     down, missed = take_down(t, nodes)
     for node in range(t.setup.nodes):
@@ -74,7 +75,7 @@ def kill(t, nodes):
                 schedule_node_down(t, node, t.setup.link_us, REACTION)
 
 
-def power_off(t, nodes):
+def power_off(t: Turn, nodes: int) -> None:
     """Cut the power of hosts, given as bits, all at the same moment.
 
     The other nodes notice when net_ticktime is over. What had not been written to disk by then is lost.
@@ -90,7 +91,7 @@ def power_off(t, nodes):
                 schedule_node_down(t, node, t.setup.ticktime_us, TIMER)
 
 
-def take_down(t, nodes):
+def take_down(t: Turn, nodes: int) -> tuple[int, int]:
     """Take nodes down at once.
 
     Return the nodes that were up, and those of them that other nodes have to notice, both as bits.
@@ -110,7 +111,7 @@ def take_down(t, nodes):
     return down, missed
 
 
-def die(t, node, missed, how):
+def die(t: Turn, node: int, missed: int, how: str) -> None:
     """End what runs on a node that went down at once."""
     look_from(t, node)
     say_down(t, node, how)
@@ -122,7 +123,7 @@ def die(t, node, missed, how):
 # A controlled shutdown
 
 
-def shut_down(t, node):
+def shut_down(t: Turn, node: int) -> None:
     """Shut down a node's broker.
 
     Connections close first, so that masters on the node requeue what their clients hold, and drop what has expired or
@@ -139,7 +140,7 @@ def shut_down(t, node):
     will_have_stopped(t, node)
 
 
-def stopped(t, node, boot):
+def stopped(t: Turn, node: int, boot: int) -> None:
     """Complete a controlled shutdown; `boot` is the node's boot count, and the event of an earlier boot does nothing.
 
     A node that stopped by itself pauses until it may come back, or boots at once.
@@ -157,7 +158,7 @@ def stopped(t, node, boot):
         look_again(t)
 
 
-def end(t, node):
+def end(t: Turn, node: int) -> None:
     """Take a node down whose broker has stopped, so that its Erlang node can no longer be seen."""
     t.nodes[node].status, t.nodes[node].awaits = DOWN, NOTHING
     say_stopped(t, node)
@@ -172,7 +173,7 @@ def end(t, node):
 # The remaining nodes
 
 
-def node_gone(t, node):
+def node_gone(t: Turn, node: int) -> None:
     """Let each side that still takes a node for running notice that it is down."""
     focus, first = focused(t), cause(t)
     t.nodes[node].silent = False
@@ -185,7 +186,7 @@ def node_gone(t, node):
     retry_changes(t)
 
 
-def on_nodes_down(t, gone):
+def on_nodes_down(t: Turn, gone: int) -> None:
     """Let the current side notice that nodes, given as bits, are gone: with clients' channels, queues and mirrors.
 
     Nodes that run on another side are gone from this side only.
@@ -204,7 +205,7 @@ def on_nodes_down(t, gone):
     pause(t)
 
 
-def notice_pending_down(t, node):
+def notice_pending_down(t: Turn, node: int) -> None:
     """Let nodes that have not noticed yet that a node went down notice it now."""
     before = cause(t)
     if cancel_node_down(t, node):
@@ -212,7 +213,7 @@ def notice_pending_down(t, node):
     blame(t, before)
 
 
-def drain(t, node):
+def drain(t: Turn, node: int) -> None:
     """Drain a node: close its clients' connections and stop its members of quorum queues.
 
     Give its masters away where the release does so.

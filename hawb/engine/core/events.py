@@ -26,7 +26,7 @@ class ShutDown(Struct, frozen=True):
 
 
 class Stopped(Struct, frozen=True):
-    """A controlled shutdown is complete. `boot` tells it from a shutdown before the last start of the node."""
+    """A controlled shutdown is complete. `boot` is the boot count of the node when it began."""
 
     node: int
     boot: int
@@ -79,7 +79,7 @@ class LookAround(Struct, frozen=True):
 
 
 class BootAttempt(Struct, frozen=True):
-    """A booting node tries to load its tables. `boot` tells this boot from later ones of the node."""
+    """A booting node tries to load its tables. `boot` is the boot count of the node."""
 
     node: int
     boot: int
@@ -110,14 +110,14 @@ class CrashNoticed(Struct, frozen=True):
 
 
 class MirrorMiscounts(Struct, frozen=True):
-    """A mirror is told to drop the messages that it counts as delivered."""
+    """The master asks a mirror to drop the messages that it counts as delivered."""
 
     queue: str
     node: int
 
 
 class RejectFails(Struct, frozen=True):
-    """A queue's master is told to reject a message that is not out for delivery, and has none to dead-letter."""
+    """A channel asks a queue's master to reject a message that is not out for delivery, and has none to dead-letter."""
 
     queue: str
     node: int
@@ -246,7 +246,7 @@ class SyncCancelled(Struct, frozen=True):
 
 
 class SyncFinished(Struct, frozen=True):
-    """A synchronisation has sent its last batch. `number` tells it from others of the queue."""
+    """A synchronisation has sent its last batch. `number` is that of the synchronisation."""
 
     queue: str
     number: int
@@ -308,7 +308,7 @@ class AlarmsChanged(Struct, frozen=True):
 class NodeMarked(Struct, frozen=True):
     """The metadata store marks a node as being drained, or gives that up (`given_up`).
 
-    `boots` tells this run of the node from later ones.
+    `boots` is the boot count of the node.
     """
 
     node: int
@@ -325,7 +325,7 @@ class NodeDrains(Struct, frozen=True):
 class FollowersStop(Struct, frozen=True):
     """A node in maintenance mode stops its followers of these queues.
 
-    `boots` tells this run of the node from later ones.
+    `boots` is the boot count of the node.
     """
 
     node: int

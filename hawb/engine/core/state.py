@@ -41,7 +41,7 @@ STARTED = (RUNNING, WAITING)
 PAUSED = "paused"
 """The status of a node that has stopped its broker until it sees enough others (cluster_partition_handling)."""
 
-NOTHING, MAJORITY, PREFERRED, EVERYBODY, RESTART = range(5)
+NOTHING, MAJORITY, PREFERRED, ALL_NODES, RESTART = range(5)
 """What a node that pauses waits for before it starts its broker again.
 
 NOTHING: it does not pause; RESTART: it starts again at once.
@@ -374,7 +374,7 @@ class State(Struct, frozen=True):
     agenda: Collection[tuple] = ()
     """The scheduled events, in no order (`hawb.engine.core.agenda`)."""
     cuts: tuple[tuple[tuple[int, int], int], ...] = ()
-    """Cut links: a pair of nodes, the smaller first, and a number that tells one cut from another."""
+    """Cut links: a pair of nodes, the smaller first, and the number of the cut."""
     suspected: frozenset[tuple[int, int]] = frozenset()
     """Links over which the members of Raft groups suspect each other of being down."""
     under_way: tuple[UnderWay, ...] = ()

@@ -22,7 +22,7 @@ from hawb.engine.raft_groups.events import RaftArrives, RaftWritten
 from hawb.engine.raft_groups.group import Channel, Group, Proposal
 from hawb.raft.log import Log, Run
 from hawb.raft.member import Member, nodes_in
-from hawb.raft.messages import AppendEntries, Message
+from hawb.raft.messages import AnyMessage, AppendEntries
 
 Ranked = Callable[[Runs], object]
 KNOWN_OF = attrgetter("match_index", "commit_sent", "commit_index")
@@ -49,7 +49,7 @@ def group_key(state: State, name: str, names: tuple[int, ...], proposal: Callabl
     return (*decided, group.applied - base, tuple(map(seen.member, members)))
 
 
-def message_key(message: Message, proposal: Callable[[Proposal], tuple]) -> tuple:
+def message_key(message: AnyMessage, proposal: Callable[[Proposal], tuple]) -> tuple:
     """Return the key of a message under way between members; `proposal` returns the key of one proposal in it."""
     fields = astuple(message)
     if isinstance(message, AppendEntries):

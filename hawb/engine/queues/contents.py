@@ -122,12 +122,12 @@ def without(batches: tuple[Batch, ...], numbers: Runs) -> tuple[Batch, ...]:
 def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
     """Take messages out of every replica of the queue, and out of the ledger for `reason`."""
     if turn.queues[name].overcounted:
-        tell_mirrors(turn, name, numbers, reason)
+        report_dropped(turn, name, numbers, reason)
     drop(turn, name, numbers)
     bookkeeping.remove(turn, name, numbers, reason)
 
 
-def tell_mirrors(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
+def report_dropped(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
     """Let a master report to its mirrors how many ready messages it dropped and how many are left.
 
     A mirror that counts some of them as delivered has fewer, drops too few and stops with an error, unless they are

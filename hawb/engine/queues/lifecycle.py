@@ -197,13 +197,13 @@ def create(turn: Turn, operation: Declare) -> None:
     )  # fmt: skip
     turn.because = entry
     bookkeeping.count_times(turn, queue.name)
-    tell_not_simulated(turn, queue)
+    note_not_simulated(turn, queue)
     limits.adopt(turn, queue.name, starting=True)
     synchronise_drained(turn, turn.own(queue.name), JOINED)
 
 
 def leave_record(turn: Turn, operation: Declare) -> None:
-    """Commit a declaration whose client was told that it timed out: with Khepri a record without a process remains.
+    """Commit a declaration that timed out for its client: with Khepri a record without a process remains.
 
     Source: `rabbit_amqqueue_process:init`, `rabbit_quorum_queue:start_cluster`.
     """
@@ -230,7 +230,7 @@ def place_mirrors(turn: Turn, name: str) -> None:
     )
 
 
-def tell_not_simulated(turn: Turn, queue: Queue) -> None:
+def note_not_simulated(turn: Turn, queue: Queue) -> None:
     """Record in the trace which of the queue's arguments change nothing in hawb."""
     profile = turn.settings.profile
     of_release = {"x-queue-leader-locator": profile.leader_locator,

@@ -147,7 +147,7 @@ def length_and_bytes(queue: Queue) -> tuple[int, int]:
     return runs.size(counted), size_bytes(queue, counted)
 
 
-def tell_publishers(turn: Turn, name: str) -> None:
+def notify_publishers(turn: Turn, name: str) -> None:
     """Let a quorum queue inform channels, after a command, to reject what is published, once each, or to go on.
 
     Before 4.0 they are not informed when the limit that made them reject is removed.
@@ -162,7 +162,7 @@ def tell_publishers(turn: Turn, name: str) -> None:
     elif limits.overflow == DROP_HEAD:
         fifo.change(turn, name, roomy=rules.is_roomy(limits, *length_and_bytes(queue)))
     elif rules.is_too_long(limits, *length_and_bytes(queue)):
-        blocked = tuple(one if one.blocked else hears(turn, queue, one, rejecting=True) for one in known.enqueuers)
+        blocked = tuple(one if one.blocked else informed(turn, queue, one, rejecting=True) for one in known.enqueuers)
         fifo.change(turn, name, roomy=False, enqueuers=blocked)
     else:
         roomy = rules.is_roomy(limits, *length_and_bytes(queue))
@@ -173,10 +173,10 @@ def tell_publishers(turn: Turn, name: str) -> None:
 
 def go_on(turn: Turn, queue: Queue) -> tuple[Enqueuer, ...]:
     """Return the channels, each informed to go on."""
-    return tuple(hears(turn, queue, one, rejecting=False) for one in fifo.of(queue).enqueuers)
+    return tuple(informed(turn, queue, one, rejecting=False) for one in fifo.of(queue).enqueuers)
 
 
-def hears(turn: Turn, queue: Queue, enqueuer: Enqueuer, *, rejecting: bool) -> Enqueuer:
+def informed(turn: Turn, queue: Queue, enqueuer: Enqueuer, *, rejecting: bool) -> Enqueuer:
     """Return a channel that is informed, after a link's latency, whether to reject messages."""
     from_us = enqueuer.from_us
     if enqueuer.rejecting != rejecting:

@@ -126,7 +126,7 @@ def set_policy(turn: Turn, policy: Policy, kind: str = USER) -> None:
     had, known = of_kind(turn, kind), settled_queues(turn)
     left = [other for other in had if (other.vhost, other.name) != (policy.vhost, policy.name)]
     setattr(turn, f"{kind}policies", (*left, policy))
-    turn.because = tell(turn, f"{kind}policy_set", policy)
+    turn.because = record_policy(turn, f"{kind}policy_set", policy)
     replaced = [other for other in had if (other.vhost, other.name) == (policy.vhost, policy.name)]
     reconsider_all(turn, policy.vhost, kind, [*replaced, policy], known)
 
@@ -136,7 +136,7 @@ def of_kind(turn: Turn, kind: str) -> tuple[Policy, ...]:
     return getattr(turn, f"{kind}policies")
 
 
-def tell(turn: Turn, event: str, policy: Policy) -> int:
+def record_policy(turn: Turn, event: str, policy: Policy) -> int:
     """Write a trace entry about a policy, and return its number.
 
     Write another one on the settings that change nothing in hawb.

@@ -49,7 +49,7 @@ def create(turn: Turn, operation: Declare) -> None:
         operator_policy=turn.queues[name].operator_policy, master=turn.settings.names[leader], mirrors=[],
         members=turn.settings.named(sorted(members)),
     )  # fmt: skip
-    tell_ignored(turn, turn.queues[name])
+    note_ignored(turn, turn.queues[name])
     stand_for_election(turn, turn.groups.own(name), leader)
 
 
@@ -111,7 +111,7 @@ def is_formed(turn: Turn, operation: Declare, leader: int, started: int, members
     return False
 
 
-def tell_ignored(turn: Turn, queue: Queue) -> None:
+def note_ignored(turn: Turn, queue: Queue) -> None:
     """Write to the trace which arguments RabbitMQ ignores, and which ones are not simulated."""
     rules, arguments = of_streams if queue.type == STREAM else quorum_declaration, dict(queue.arguments)
     ignored = rules.ignored_arguments(arguments, turn.settings.profile)

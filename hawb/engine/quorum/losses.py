@@ -37,7 +37,7 @@ def end_with_log(turn: Turn, group: Group, leader: Member) -> None:
 
 
 CAUSES = {"disk_lost": "disk_lost", "node_reset": "disk_lost", "shrunk_by_force": "shrunk_by_force"}
-"""Why members have lost what they had on disk, by the event that tells of it."""
+"""Why members have lost what they had on disk, by the event that records it."""
 
 
 def last_lost_copy(turn: Turn, name: str) -> tuple[str, int | None]:

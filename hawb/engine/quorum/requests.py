@@ -172,7 +172,7 @@ def committed(turn: Turn) -> Iterator[object]:
         turn.because, turn.step = cause, proposal.step
         unregistered.note_taken(turn, group, enqueuers.sender(proposal.operation))
         yield proposal.operation if waits else without_waiting_client(proposal.operation)
-        limits.tell_publishers(turn, name)
+        limits.notify_publishers(turn, name)
         log.cut(turn, name, published=isinstance(proposal.operation, Enqueue))
         if name in turn.groups and all(entry[0] != name for entry in turn.committed):
             leadership.refresh(turn, turn.groups.own(name))
@@ -224,7 +224,7 @@ def why_not(turn: Turn, name: str, operation: object) -> str:
 
 
 def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share | None:
-    """Propose a channel's messages to a quorum queue, or let the channel reject them if the queue has told it to.
+    """Propose a channel's messages to a quorum queue, or let the channel reject them if the queue has asked it to.
 
     Return None for the messages that a publisher with a rate has sent since the last event to a queue that can commit:
     they are committed by now. Otherwise return the share to be confirmed.

@@ -19,7 +19,7 @@ from hawb.engine.raft_groups.asking import offer_again
 from hawb.engine.raft_groups.enqueuers import profile_of, sender
 from hawb.engine.raft_groups.events import LeaderSought
 from hawb.engine.raft_groups.group import Channel, Group, Proposal
-from hawb.engine.raft_groups.unregistered import hears_of_leaders
+from hawb.engine.raft_groups.unregistered import learns_of_leaders
 
 PATIENCE_US = 10_000_000
 """The time after which a channel looks for a leader (TIMER_TIME)."""
@@ -32,7 +32,7 @@ def set_timer(turn: Turn, group: Group, proposal: Proposal, channel: Channel) ->
         return
     pending = pending_of(group, channel)
     first = pending - runs.size(proposal.numbers) <= limit < pending
-    if first and (turn.cuts or not hears_of_leaders(turn, group, channel)):
+    if first and (turn.cuts or not learns_of_leaders(turn, group, channel)):
         connection, node, mode = channel
         turn.schedule(PATIENCE_US, LeaderSought(group.name, node, connection, mode, group.number), priority=TIMER)
 

@@ -28,7 +28,7 @@ from hawb.engine.raft_groups.events import (
     MembersAbreast,
 )
 from hawb.engine.raft_groups.group import GONE, Group, Proposal
-from hawb.engine.raft_groups.unregistered import hears_of_leaders
+from hawb.engine.raft_groups.unregistered import learns_of_leaders
 
 
 def send_again(turn: Turn, event: LeaderElected) -> None:
@@ -50,14 +50,14 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
         look_for_channels(turn, event.queue, event.node)
         drop_orphans(turn, turn.groups.own(event.queue))
         group = turn.groups.own(event.queue)
-        streams.tell_channels(turn, group, event.node)
-        offer_again(turn, group, event.node, lambda one: hears_of_leader(turn, group, one))
+        streams.notify_channels(turn, group, event.node)
+        offer_again(turn, group, event.node, lambda one: learns_of_leader(turn, group, one))
 
 
-def hears_of_leader(turn: Turn, group: Group, one: Proposal) -> bool:
+def learns_of_leader(turn: Turn, group: Group, one: Proposal) -> bool:
     """Return True if the channel of a proposal learns of the present leader, so that it resends the command there."""
     channel = sender(one.operation)
-    return streams.writes_to_leader(turn, group, channel) and hears_of_leaders(turn, group, channel)
+    return streams.writes_to_leader(turn, group, channel) and learns_of_leaders(turn, group, channel)
 
 
 def began_with(group: Group, one: Proposal, leader: int) -> bool:
@@ -96,7 +96,7 @@ def offer_in_sight(turn: Turn, name: str, leader: int, *, arrives: bool = False)
     before arrive too.
     """
     group = turn.groups.own(name)
-    hearing = [one for one in group.waiting if hears_of_leader(turn, group, one)]
+    hearing = [one for one in group.waiting if learns_of_leader(turn, group, one)]
     hearing += [one for one in group.waiting if arrives and began_with(group, one, leader)]
     chosen = {one.number for one in hearing if is_in_sight(turn, group, one)}
     offer_again(turn, group, leader, lambda one: one.number in chosen)

@@ -9,7 +9,10 @@ Source: `rabbit_fifo_client` (`handle_ra_event`, `resend_all_pending`), `ra`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hawb.engine.cluster.node_ports import focus_on, focused, linked, look_from
+from hawb.engine.core.turn import Turn
 from hawb.engine.raft_groups.enqueuers import (
     ALL,
     PROPOSAL_GIVEN_UP,
@@ -23,7 +26,7 @@ from hawb.engine.raft_groups.enqueuers import (
     take_up,
     withdraw,
 )
-from hawb.engine.raft_groups.group import GONE
+from hawb.engine.raft_groups.group import GONE, Group, Proposal
 from hawb.engine.raft_groups.hosting import command
 from hawb.engine.raft_groups.ports import is_member, is_to_be_done, member_of, record, unplan, waiting_of
 from hawb.engine.raft_groups.registration import await_registration, is_registered, register
@@ -32,7 +35,7 @@ from hawb.raft.member import NOWHERE
 SHARED = True  # the kernel of studies compiles this module
 
 
-def ask(t, g, p):
+def ask(t: Turn, g: Group, p: Proposal) -> None:
     """Add the proposal of a channel, or of the leader itself (NOWHERE)."""
     channel = channel_of(t, p)
     if not is_registered(t, g, channel):
@@ -40,7 +43,7 @@ def ask(t, g, p):
     offer(t, g, p)
 
 
-def offer(t, g, p):
+def offer(t: Turn, g: Group, p: Proposal) -> None:
     """Send a proposal to the leader that its channel knows of, if it reaches that leader.
 
     A leader that does not take it, or has left the group, leaves it waiting for the next leader.
@@ -57,7 +60,7 @@ def offer(t, g, p):
         command(t, g, leader, p)
 
 
-def offer_again(t, g, leader, by):
+def offer_again(t: Turn, g: Group, leader: int, by: Callable[[Proposal], bool]) -> None:
     """Send a leader the chosen waiting proposals that are not in its log.
 
     A channel that knows of another leader, because it cannot reach this one, has sent them there and sends nothing
@@ -70,12 +73,12 @@ def offer_again(t, g, leader, by):
                 offer(t, g, p)
 
 
-def is_taken(t, g, leader, number):
+def is_taken(t: Turn, g: Group, leader: int, number: int) -> bool:
     """Return True if a leader has a waiting proposal in its log, committed or not."""
     return is_in_log(t, g, leader, number, member_of(t, g, leader).commit_index) or is_to_be_done(t, g, number)
 
 
-def has_under_way(t, g, by):
+def has_under_way(t: Turn, g: Group, by: Callable[[Proposal], bool]) -> bool:
     """Return True if any chosen proposal is not applied yet, so that what its channel sends next comes behind it."""
     for p in waiting_of(t, g):
         if p.node != GONE and is_chosen(p, by):
@@ -83,7 +86,7 @@ def has_under_way(t, g, by):
     return False
 
 
-def is_in_sight(t, g, p):
+def is_in_sight(t: Turn, g: Group, p: Proposal) -> bool:
     """Return True if a leader, whose side is the current one, receives a waiting proposal.
 
     It receives its own proposals and those of channels on its side. Channels that wait for their registration may be on
@@ -93,7 +96,7 @@ def is_in_sight(t, g, p):
     return here or not is_registered(t, g, channel_of(t, p))
 
 
-def drop_orphans(t, g):
+def drop_orphans(t: Turn, g: Group) -> None:
     """Withdraw proposals that are in no member's log and whose channel is gone."""
     k = 0
     while k < len(waiting_of(t, g)):
@@ -106,7 +109,7 @@ def drop_orphans(t, g):
             k += 1
 
 
-def set_unsent_aside(t, g):
+def set_unsent_aside(t: Turn, g: Group) -> None:
     """Count messages as refused that are in no log any more although their channels reach a leader with a majority.
 
     Such a channel does not send them again until it next publishes to the queue, or learns of another leader. A new
@@ -125,7 +128,7 @@ def set_unsent_aside(t, g):
     focus_on(t, focus)
 
 
-def end_waiting(t, g, number):
+def end_waiting(t: Turn, g: Group, number: int) -> bool:
     """Remove a committed proposal from those that wait.
 
     Return True if its channel is still there and has not given it up.
@@ -139,7 +142,7 @@ def end_waiting(t, g, number):
     return waits
 
 
-def is_in_any_log(t, g, number):
+def is_in_any_log(t: Turn, g: Group, number: int) -> bool:
     """Return True if a proposal is in any member's log and not applied."""
     for node in range(t.setup.nodes):
         if is_member(t, g, node) and is_in_log(t, g, node, number, g.applied):

@@ -9,6 +9,8 @@ Source: `ra_server_proc`, `aten`, `rabbit_quorum_queue`.
 
 from __future__ import annotations
 
+from hawb.engine.core.turn import Turn
+from hawb.engine.raft_groups.group import Group
 from hawb.engine.raft_groups.leadership import hosts
 from hawb.engine.raft_groups.ports import (
     ELECTION_DUE,
@@ -24,7 +26,7 @@ from hawb.engine.raft_groups.ports import (
     reached,
 )
 from hawb.raft.election import up_to_date
-from hawb.raft.member import FOLLOWER, LEADER, NOWHERE
+from hawb.raft.member import FOLLOWER, LEADER, NOWHERE, Member
 from hawb.raft.ports import bits_in, members_of
 from hawb.rules.quorum import majority
 
@@ -34,14 +36,14 @@ LEAST_PATIENCE_US = 1_000
 """The least time before a member that was not elected asks again, however short elections are."""
 
 
-def call_elections(t, g):
+def call_elections(t: Turn, g: Group) -> None:
     """Set the election timer of each member without a leader."""
     for node in range(t.setup.nodes):
         if hosts(t, g, node) and lacks_leader(t, g, node):
             arm(t, g, node)
 
 
-def lacks_leader(t, g, node):
+def lacks_leader(t: Turn, g: Group, node: int) -> bool:
     """Return True if a member knows of no running leader."""
     if not is_member(t, g, node) or member_of(t, g, node).role == LEADER:
         return False
@@ -51,14 +53,14 @@ def lacks_leader(t, g, node):
     return is_suspected(t, g, node, leader)
 
 
-def is_suspected(t, g, node, other):
+def is_suspected(t: Turn, g: Group, node: int, other: int) -> bool:
     """Return True if a node takes another for down."""
     if reached(t, g, node) >> other & 1:
         return False
     return has_given_up(t, node, other) or not (hosts(t, g, other) or t.nodes[other].silent)
 
 
-def arm(t, g, node):
+def arm(t: Turn, g: Group, node: int) -> None:
     """Set a member's election timer if it reaches a majority that may vote for it.
 
     A member that was refused because of its log, or that a leader has removed, asks again for ever in RabbitMQ. In hawb
@@ -70,25 +72,25 @@ def arm(t, g, node):
         ask_who_leads(t, g, member)
     electors = group & (reached(t, g, node) | 1 << node)
     if member.role != FOLLOWER:
-        electors = those_who_hear(t, g, member, electors)
+        electors = possible_voters(t, g, member, electors)
     if lacks_coordinator(t, g, node):
         return
     if bits_in(electors) >= majority(bits_in(group)) and not is_planned(t, g, ELECTION_DUE, node):
         plan(t, g, patience_us(t, g, node), ELECTION_DUE, node)
 
 
-def those_who_hear(t, g, candidate, electors):
+def possible_voters(t: Turn, g: Group, candidate: Member, electors: int) -> int:
     """Return those of `electors`, as bits, that would not refuse or ignore a candidate in any case."""
     found = 0
     for node in range(t.setup.nodes):
         if electors >> node & 1:
             member = member_of(t, g, node)
-            is_stranger = member.role == LEADER and not members_of(t, member) >> candidate.id & 1
-            found |= int(not is_stranger and up_to_date(candidate, member)) << node
+            is_outsider = member.role == LEADER and not members_of(t, member) >> candidate.id & 1
+            found |= int(not is_outsider and up_to_date(candidate, member)) << node
     return found
 
 
-def patience_us(t, g, node):
+def patience_us(t: Turn, g: Group, node: int) -> int:
     """Return how long a member waits before it asks for votes, in microseconds.
 
     The first member in the drawn order waits so long that its two rounds of requests and replies end when `election_s`
@@ -101,7 +103,7 @@ def patience_us(t, g, node):
     return first_us + place(t, g, node) * apart_us
 
 
-def place(t, g, node):
+def place(t: Turn, g: Group, node: int) -> int:
     """Return a member's place among the running ones, in the order drawn for the latest term."""
     here, before = hosted(t, g), 0
     for other in drawn(t, g, latest_term(t, g)):
@@ -111,7 +113,7 @@ def place(t, g, node):
     return before
 
 
-def latest_term(t, g):
+def latest_term(t: Turn, g: Group) -> int:
     """Return the latest term of any member."""
     term = 0
     for node in range(t.setup.nodes):

@@ -9,6 +9,7 @@ Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`), since 3.8.10. `un
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,7 +33,7 @@ REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP = RegistrationGivenUp, ProposalGivenUp
 """The kinds of events of a proposal."""
 STEADY = "publisher "
 """The beginning of the connection's name of a publisher with a rate."""
-NO_CHANNEL = None
+NO_CHANNEL: Any = None
 """In place of a channel: no registration needed."""
 ALL = 2**62
 """In place of a number of messages: all of them."""
@@ -51,7 +52,7 @@ def channel_over(turn: Turn, operation: object) -> Channel | None:
     return sender(operation) if profile_of(turn).registers_enqueuers else None
 
 
-def channel_of(t: Turn, p: Proposal) -> Channel | None:
+def channel_of(t: Turn, p: Proposal) -> Channel:
     """Return the channel that has to be registered before a proposal reaches a leader; NO_CHANNEL if none has to be."""
     return channel_over(t, p.operation)
 
@@ -78,7 +79,7 @@ def note_known(t: Turn, g: Group, channel: Channel) -> None:
     limits.register(t, g.name, channel)
 
 
-def whom_it_asks(t: Turn, g: Group, channel: Channel) -> int:
+def asked_node(t: Turn, g: Group, channel: Channel) -> int:
     """Return the node of the leader that a channel asks for its version; NOWHERE in a release without that request."""
     return dict(g.asked).get(channel, last_leader(t, g)) if profile_of(t).asks_leader_first else -1
 
@@ -232,7 +233,7 @@ def reject(t: Turn, g: Group, node: int, numbers: Runs, reason: str) -> None:
 
 PORTS = (
     "REGISTRATION_GIVEN_UP", "PROPOSAL_GIVEN_UP", "NO_CHANNEL", "channel_of", "node_of", "is_known",
-    "note_known", "whom_it_asks", "note_asked", "silent_us", "rejects", "is_chosen", "is_in_log", "withdraw",
+    "note_known", "asked_node", "note_asked", "silent_us", "rejects", "is_chosen", "is_in_log", "withdraw",
     "plan_giving_up", "refuse_orphan", "set_aside", "take_up", "reject_first",
 )  # fmt: skip
 """The ports that engine and kernel both implement."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from hawb.raft.messages import Message, Written
+from hawb.raft.messages import AnyMessage, Written
 
 
 class RaftArrives(Struct, frozen=True):
@@ -19,7 +19,7 @@ class RaftArrives(Struct, frozen=True):
     queue: str
     node: int
     group: int
-    message: Message
+    message: AnyMessage
 
 
 class RaftWritten(Struct, frozen=True):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from hawb.engine.core.turn import Turn
+from hawb.engine.raft_groups.group import Group, Proposal
 from hawb.engine.raft_groups.hosting import apply_up_to, commit
-from hawb.engine.raft_groups.leadership import EVERYBODY, latest_leader, level
+from hawb.engine.raft_groups.leadership import ALL_NODES, latest_leader, level
 from hawb.engine.raft_groups.ports import (
     count_replicated,
     enter,
@@ -12,13 +14,13 @@ from hawb.engine.raft_groups.ports import (
     note_abreast,
     offset_of,
     outbox,
+    outputs,
     reached,
-    wishes,
 )
 from hawb.raft.election import on_election_timeout
-from hawb.raft.member import FOLLOWER, LEADER
-from hawb.raft.messages import COMMITTED, SEND, WRITE
-from hawb.raft.ports import bits_in, members_of, peers_of
+from hawb.raft.member import FOLLOWER, LEADER, Member, Peer
+from hawb.raft.messages import COMMITTED, SEND, WRITE, AnyMessage, Write
+from hawb.raft.ports import Out, bits_in, members_of, peers_of
 from hawb.raft.replication import append, end_step, on_written
 from hawb.raft.server import on_message
 from hawb.rules.quorum import majority
@@ -26,12 +28,12 @@ from hawb.rules.quorum import majority
 SHARED = True  # the kernel of studies compiles this module
 
 
-def commit_at_once(t, g, says, count, size_bytes):
+def commit_at_once(t: Turn, g: Group, says: object, count: int, size_bytes: int) -> None:
     """Commit what flowed to a leader since the last event: `count` commands of a kind.
 
     By now every member that the leader reaches has them on disk.
     """
-    leader = latest_leader(t, g, EVERYBODY)
+    leader = latest_leader(t, g, ALL_NODES)
     others = reached(t, g, leader) & members_of(t, member_of(t, g, leader)) & ~(1 << leader)
     count_replicated(t, g, bits_in(others) * count * size_bytes)
     if is_steady(t, g, leader, others):
@@ -42,13 +44,13 @@ def commit_at_once(t, g, says, count, size_bytes):
         level(t, g)
 
 
-def enter_at_once(t, g, p, count, size_bytes):
+def enter_at_once(t: Turn, g: Group, p: Proposal, count: int, size_bytes: int) -> None:
     """Commit what flowed to a leader over a channel that has more under way.
 
     It is a proposal of `count` messages behind those that were sent before, to be applied in the order of the log
     (`rabbit_fifo_client`, sequence numbers).
     """
-    leader = latest_leader(t, g, EVERYBODY)
+    leader = latest_leader(t, g, ALL_NODES)
     member, out = member_of(t, g, leader), outbox(t)
     others = reached(t, g, leader) & members_of(t, member) & ~(1 << leader)
     last, generation = member.last_index, member.generation
@@ -59,7 +61,7 @@ def enter_at_once(t, g, p, count, size_bytes):
     level(t, g)
 
 
-def is_steady(t, g, node, others):
+def is_steady(t: Turn, g: Group, node: int, others: int) -> bool:
     """Return True if a leader and all members that it reaches are level, so that nothing else is under way."""
     leads = member_of(t, g, node)
     last, group = leads.last_index, members_of(t, leads)
@@ -77,7 +79,7 @@ def is_steady(t, g, node, others):
     return True
 
 
-def is_abreast(peer, member, leads):
+def is_abreast(peer: Peer, member: Member, leads: Member) -> bool:
     """Return True if a member has all that its leader has, on disk and committed, and the leader knows it."""
     last = leads.last_index
     if peer.match_index != last or peer.commit_sent != last or peer.commit_index != last or member.asked:
@@ -89,7 +91,7 @@ def is_abreast(peer, member, leads):
     return member.role == FOLLOWER and member.leader == leads.id
 
 
-def pass_on(t, g, node, others, says, count):
+def pass_on(t: Turn, g: Group, node: int, others: int, says: object, count: int) -> None:
     """Apply the result of `pump` to members that are level."""
     leads = member_of(t, g, node)
     extend(t, leads, leads, says, count)
@@ -105,7 +107,7 @@ def pass_on(t, g, node, others, says, count):
     apply_up_to(t, g, last)
 
 
-def pump(t, g, node, here, says, count):
+def pump(t: Turn, g: Group, node: int, here: int, says: object, count: int) -> None:
     """Exchange members' messages until none is left, without time passing, among the nodes `here`."""
     member, out = member_of(t, g, node), outbox(t)
     last, generation = member.last_index, member.generation
@@ -114,7 +116,7 @@ def pump(t, g, node, here, says, count):
     carry_all(t, g, here, out)
 
 
-def elect_at_once(t, g, node):
+def elect_at_once(t: Turn, g: Group, node: int) -> None:
     """Let a member stand for election, and elect it if it can win, without time passing."""
     member, out = member_of(t, g, node), outbox(t)
     last, generation = member.last_index, member.generation
@@ -123,24 +125,24 @@ def elect_at_once(t, g, node):
     carry_all(t, g, reached(t, g, node) | 1 << node, out)
 
 
-def carry_all(t, g, here, out):
+def carry_all(t: Turn, g: Group, here: int, out: Out) -> None:
     """Deliver members' outputs until none is left, among the nodes `here`."""
     k = 0
-    while k < len(wishes(out)):
-        wish = wishes(out)[k]
+    while k < len(outputs(out)):
+        output = outputs(out)[k]
         k += 1
-        if wish.wish == COMMITTED:
-            commit(t, g, wish)
-        elif wish.wish == WRITE or (wish.wish == SEND and here >> wish.target & 1):
-            carry(t, g, out, wish)
+        if output.effect == COMMITTED:
+            commit(t, g, output)
+        elif output.effect == WRITE or (output.effect == SEND and here >> output.target & 1):
+            carry(t, g, out, output)
 
 
-def carry(t, g, out, wish):
+def carry(t: Turn, g: Group, out: Out, output: AnyMessage | Write) -> None:
     """Deliver a message, or complete a disk write."""
-    member = member_of(t, g, wish.target if wish.wish == SEND else wish.source)
+    member = member_of(t, g, output.target if output.effect == SEND else output.source)
     last, generation = member.last_index, member.generation
-    if wish.wish == SEND:
-        on_message(out, member, wish)
+    if output.effect == SEND:
+        on_message(out, member, output)
     else:
-        on_written(out, member, wish)
+        on_written(out, member, output)
     end_step(out, member, last, generation)

@@ -13,8 +13,9 @@ Source: `ra_server_proc`, `rabbit_quorum_queue`.
 from __future__ import annotations
 
 from hawb.engine.cluster.node_ports import linked
+from hawb.engine.core.turn import Turn
 from hawb.engine.raft_groups.elections import arm, call_elections, lacks_leader
-from hawb.engine.raft_groups.group import GONE
+from hawb.engine.raft_groups.group import GONE, Group, Proposal
 from hawb.engine.raft_groups.leadership import hosts, latest_leader, level, refresh
 from hawb.engine.raft_groups.ports import (
     ELECTION_DUE,
@@ -31,6 +32,7 @@ from hawb.engine.raft_groups.ports import (
     member_of,
     note_members,
     outbox,
+    outputs,
     plan,
     plan_arrival,
     plan_write,
@@ -41,21 +43,24 @@ from hawb.engine.raft_groups.ports import (
     transfer_us,
     unplan,
     waiting_of,
-    wishes,
 )
 from hawb.raft.election import begin_again, on_election_timeout
-from hawb.raft.member import LEADER, NOWHERE
-from hawb.raft.messages import COMMITTED, SEND, START_TIMER, WRITE
-from hawb.raft.ports import configured_at
+from hawb.raft.member import LEADER, NOWHERE, Member
+from hawb.raft.messages import COMMITTED, SEND, START_TIMER, WRITE, AnyMessage, Committed, Output, Written
+from hawb.raft.ports import Out, configured_at
 from hawb.raft.replication import end_step, on_tick, on_written
 from hawb.raft.server import on_message
 
 SHARED = True  # the kernel of studies compiles this module
 
+BeforeStep = tuple[int, int, int, int, int, int]
+"""A member before a step: its role, leader, last index, generation, the index of its configuration, and the member to
+which it hands over."""
+
 # Inputs of a member
 
 
-def message_arrives(t, g, node, message):
+def message_arrives(t: Turn, g: Group, node: int, message: AnyMessage) -> None:
     """Pass a message to a running member."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
@@ -63,7 +68,7 @@ def message_arrives(t, g, node, message):
     finish(t, g, member, out, before)
 
 
-def written(t, g, node, event):
+def written(t: Turn, g: Group, node: int, event: Written) -> None:
     """Report to a member that its disk has written what it asked for."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
@@ -71,7 +76,7 @@ def written(t, g, node, event):
     finish(t, g, member, out, before)
 
 
-def stand_for_election(t, g, node):
+def stand_for_election(t: Turn, g: Group, node: int) -> None:
     """Let a member stand for election."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
@@ -79,13 +84,13 @@ def stand_for_election(t, g, node):
     finish(t, g, member, out, before)
 
 
-def election_due(t, g, node):
+def election_due(t: Turn, g: Group, node: int) -> None:
     """Let a member whose election timer fires ask for votes, if it still has no leader."""
     if hosts(t, g, node) and lacks_leader(t, g, node):
         stand_for_election(t, g, node)
 
 
-def command(t, g, node, proposal):
+def command(t: Turn, g: Group, node: int, proposal: Proposal) -> None:
     """Append a client's proposal to the leader's log."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
@@ -93,7 +98,7 @@ def command(t, g, node, proposal):
     finish(t, g, member, out, before)
 
 
-def tick(t, g, node):
+def tick(t: Turn, g: Group, node: int) -> None:
     """Let a leader send again what was not answered."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
@@ -104,19 +109,19 @@ def tick(t, g, node):
 # Outputs of a member
 
 
-def as_it_is(t, member):
+def as_it_is(t: Turn, member: Member) -> BeforeStep:
     """Return the fields that a step may change and that the host compares afterwards."""
-    leads_to = member.transferring_to
-    return member.role, member.leader, member.last_index, member.generation, configured_at(t, member), leads_to
+    to = member.transferring_to
+    return member.role, member.leader, member.last_index, member.generation, configured_at(t, member), to
 
 
-def finish(t, g, member, out, before):
+def finish(t: Turn, g: Group, member: Member, out: Out, before: BeforeStep) -> None:
     """Act on a member's outputs after a step; `before` is what `as_it_is` returned before it."""
     role, leader, last, generation, configured, transferring_to = before
     node = member.id
     end_step(out, member, last, generation)
-    for wish in wishes(out):
-        do(t, g, wish)
+    for output in outputs(out):
+        do(t, g, output)
     retired = retire(t, g)
     if retired:
         plan(t, g, 0, LOG_CUT, node)
@@ -142,39 +147,39 @@ def finish(t, g, member, out, before):
         await_handover(t, g, node)
 
 
-def do(t, g, wish):
+def do(t: Turn, g: Group, output: Output) -> None:
     """Act on one output of a member.
 
     Term and vote are written before anything is sent. The queue is one for all members, so a snapshot changes nothing
     in it.
     """
-    if wish.wish == SEND:
-        send(t, g, wish)
-    elif wish.wish == WRITE:
-        plan_write(t, g, wish)
-    elif wish.wish == COMMITTED:
-        commit(t, g, wish)
-    elif wish.wish == START_TIMER:
-        arm(t, g, wish.source)
+    if output.effect == SEND:
+        send(t, g, output)
+    elif output.effect == WRITE:
+        plan_write(t, g, output)
+    elif output.effect == START_TIMER:
+        arm(t, g, output.source)
+    elif output.effect == COMMITTED:
+        commit(t, g, output)
     else:
-        say_refused_by(t, wish)
+        say_refused_by(t, output)
 
 
-def send(t, g, message):
+def send(t: Turn, g: Group, message: AnyMessage) -> None:
     """Send a message, which overtakes none that was sent before over the same link."""
     if linked(t, message.source, message.target):
         delay_us = t.setup.link_us + transfer_us(t, g, message)
         plan_arrival(t, g, message, max(delay_us, behind_us(t, g, message.source, message.target)))
 
 
-def commit(t, g, wish):
+def commit(t: Turn, g: Group, output: Committed) -> None:
     """Apply entries to the queue that no member has committed before."""
-    last = take_committed(t, g, wish)
+    last = take_committed(t, g, output)
     if last > g.applied:
         apply_up_to(t, g, last)
 
 
-def apply_up_to(t, g, index):
+def apply_up_to(t: Turn, g: Group, index: int) -> None:
     """Mark entries up to `index` as applied. Different entries at those indices in other logs are dropped."""
     g.applied = index
     for p in waiting_of(t, g):
@@ -186,7 +191,7 @@ def apply_up_to(t, g, index):
 # Members start and stop
 
 
-def member_up(t, g, node):
+def member_up(t: Turn, g: Group, node: int) -> None:
     """Start a member from its disk.
 
     Leaders send what it missed, and members without a leader set their election timers.
@@ -200,7 +205,7 @@ def member_up(t, g, node):
     look_around(t, g)
 
 
-def look_around(t, g):
+def look_around(t: Turn, g: Group) -> None:
     """Let leaders send what was missed, once a node or link is back.
 
     Members without a leader set their election timers.
@@ -216,13 +221,13 @@ def look_around(t, g):
     level(t, g)
 
 
-def member_down(t, g):
+def member_down(t: Turn, g: Group) -> None:
     """Update a group after a node went down, noticed or not: nothing is committed with its member any more."""
     refresh(t, g)
     level(t, g)
 
 
-def stop_member(t, g, node):
+def stop_member(t: Turn, g: Group, node: int) -> None:
     """Stop a member's process while its node keeps running: the other members notice at once."""
     g.stopped |= 1 << node
     member_down(t, g)

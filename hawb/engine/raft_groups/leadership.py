@@ -10,6 +10,9 @@ Source: `rabbit_quorum_queue` (`become_leader`, `is_minority`, `i`).
 from __future__ import annotations
 
 from hawb.engine.cluster.node_ports import focus_on, focused, sides
+from hawb.engine.core.state import Queue, StoreView
+from hawb.engine.core.turn import Turn
+from hawb.engine.raft_groups.group import Group
 from hawb.engine.raft_groups.ports import (
     MAJORITY_REACHED,
     count_times,
@@ -30,16 +33,16 @@ from hawb.rules.quorum import majority
 
 SHARED = True  # the kernel of studies compiles this module
 
-EVERYBODY = -1
+ALL_NODES = -1
 """All nodes, as a set."""
 
 
-def hosts(t, g, node):
+def hosts(t: Turn, g: Group, node: int) -> bool:
     """Return True if the group's member on a node runs."""
     return hosted(t, g) >> node & 1 == 1
 
 
-def latest_leader(t, g, among):
+def latest_leader(t: Turn, g: Group, among: int) -> int:
     """Return the leader of the latest term among a set of nodes; NOWHERE if there is none."""
     found, term = NOWHERE, 0
     for node in range(t.setup.nodes):
@@ -50,18 +53,18 @@ def latest_leader(t, g, among):
     return found
 
 
-def is_led(t, g):
+def is_led(t: Turn, g: Group) -> bool:
     """Return True if a member leads a group, with a majority or without."""
     return latest_leader(t, g, hosted(t, g)) != NOWHERE
 
 
-def can_commit(t, g, leader):
+def can_commit(t: Turn, g: Group, leader: int) -> bool:
     """Return True if a running leader reaches a majority."""
     group = members_of(t, member_of(t, g, leader))
     return bits_in(group & (reached(t, g, leader) | 1 << leader)) >= majority(bits_in(group))
 
 
-def refresh(t, g):
+def refresh(t: Turn, g: Group) -> None:
     """Update, in each side's record, the leader and whether it can commit."""
     focus = focused(t)
     for side in sides(t):
@@ -71,7 +74,7 @@ def refresh(t, g):
     count_times(t, g)
 
 
-def look_who_leads(t, g, q):
+def look_who_leads(t: Turn, g: Group, q: Queue | StoreView) -> None:
     """Set the leader in the current side's record `q`.
 
     It is the latest running leader that a running node of this side reaches.
@@ -87,7 +90,7 @@ def look_who_leads(t, g, q):
             plan(t, g, t.setup.link_us, MAJORITY_REACHED, master)
 
 
-def level(t, g):
+def level(t: Turn, g: Group) -> bool:
     """Record which members have caught up with the queue.
 
     Return True if there are new ones and messages that the last leader could not deliver.

@@ -278,7 +278,8 @@ def force_shrink(turn: Turn, node: int) -> None:
 def transfer(turn: Turn, name: str, node: int) -> None:
     """Ask a member to stand for election as leader.
 
-    The leader refuses what is impossible. For a stream it is a wish, which a node without a replica does not fulfil.
+    The leader refuses what is impossible. For a stream it is a preference, which a node without a replica does not
+    fulfil.
     """
     queue = turn.queues[name]
     if queue.type == STREAM and not streams.profile_of(turn).moves_leaders:

@@ -34,10 +34,10 @@ from hawb.raft.log import Run
 from hawb.raft.member import Member, start
 from hawb.raft.membership import on_command
 from hawb.raft.messages import (
+    AnyMessage,
     AppendEntries,
     Command,
     Committed,
-    Message,
     OfElection,
     Output,
     PreVote,
@@ -141,18 +141,18 @@ def outbox(_: Turn) -> list[Output]:
     return []
 
 
-def wishes(out: list[Output]) -> list[Output]:
+def outputs(out: list[Output]) -> list[Output]:
     """Return the outputs, in their order."""
     return out
 
 
-def say_refused_by(t: Turn, wish: Output) -> None:
+def say_refused_by(t: Turn, output: Output) -> None:
     """Refuse an operator's request that a member has refused; a client's proposal waits for another leader."""
-    if isinstance(wish, Refused) and not isinstance(getattr(wish.asked, "command", None), Proposal):
-        t.refuse(None, wish.reason)
+    if isinstance(output, Refused) and not isinstance(getattr(output.asked, "command", None), Proposal):
+        t.refuse(None, output.reason)
 
 
-def transfer_us(t: Turn, g: Group, message: Message) -> int:
+def transfer_us(t: Turn, g: Group, message: AnyMessage) -> int:
     """Return the transfer time of the bodies in a message, and count them as replicated."""
     entries = message.entries if isinstance(message, AppendEntries) else ()
     sent_bytes = sum(
@@ -177,21 +177,21 @@ def behind_us(t: Turn, g: Group, source: int, target: int) -> int:
     return max(before, default=0) - t.now_us
 
 
-def plan_arrival(t: Turn, g: Group, message: Message, delay_us: int) -> None:
+def plan_arrival(t: Turn, g: Group, message: AnyMessage, delay_us: int) -> None:
     """Schedule the arrival of a message."""
     t.schedule(delay_us, RaftArrives(g.name, message.target, g.number, message))
     note_ballot(t, g, message, t.now_us + delay_us, arrived=False)
 
 
-def note_ballot(t: Turn, g: Group, message: Message, due_us: int, *, arrived: bool) -> None:
+def note_ballot(t: Turn, g: Group, message: AnyMessage, due_us: int, *, arrived: bool) -> None:
     """Record a message of an election, unless it is the group's first: that is part of the declaration."""
     if isinstance(message, OfElection) and g.applied and t.traced:
         t.ballots.append(Ballot(t.now_us, g.name, message, due_us, arrived))
 
 
-def plan_write(t: Turn, g: Group, wish: Write) -> None:
+def plan_write(t: Turn, g: Group, output: Write) -> None:
     """Schedule the completion of a member's disk write."""
-    node, written = wish.source, Written(wish.generation, wish.index)
+    node, written = output.source, Written(output.generation, output.index)
     t.schedule(t.setup.fsync_us, RaftWritten(g.name, node, g.number, t.nodes[node].boots, written))
 
 
@@ -203,15 +203,15 @@ def enter(_: Turn, __: Group, leader: Member, out: list[Output], proposal: Propo
     on_command(out, leader, Command(proposal, max(1, size(proposal.numbers))))
 
 
-def take_committed(t: Turn, g: Group, wish: Committed) -> int:
+def take_committed(t: Turn, g: Group, output: Committed) -> int:
     """Add newly committed proposals to those to execute (`hawb.engine.quorum.requests.committed`).
 
     Return the last index among the entries; 0 if no entry is new.
     """
-    new = [run for run in wish.entries if run.last > g.applied]
+    new = [run for run in output.entries if run.last > g.applied]
     for run in new:
         if isinstance(run.command, Proposal):
-            t.committed.append((g.name, wish.source, run.command, t.because))
+            t.committed.append((g.name, output.source, run.command, t.because))
     return new[-1].last if new else 0
 
 
@@ -296,8 +296,8 @@ def say_available(t: Turn, g: Group, leader: int, up: bool) -> None:
     seen_by = t.settings.named(t.running())
     what, named = ("metadata", {}) if g.name == STORE else ("queue", {"queue": g.name})
     if seen_by:
-        told = {"seen_by": seen_by} if len(t.sides) > 1 else {}
-        t.emit(f"{what}_available" if up else f"{what}_unavailable", node=leader, **named, **told)
+        views = {"seen_by": seen_by} if len(t.sides) > 1 else {}
+        t.emit(f"{what}_available" if up else f"{what}_unavailable", node=leader, **named, **views)
     if up and g.name == STORE:
         t.schedule(0, MetadataAvailable())
 
@@ -383,7 +383,7 @@ def note_abreast(t: Turn, g: Group, abreast: int) -> bool:
 PORTS = (
     "ELECTION_DUE", "LEADER_ELECTED", "MAJORITY_REACHED", "LOG_CUT", "MEMBERS_ABREAST", "is_member", "member_of",
     "hosted", "reached", "in_sight", "has_given_up", "lacks_coordinator", "drawn", "plan", "unplan", "is_planned",
-    "await_handover", "outbox", "wishes", "say_refused_by", "transfer_us", "count_replicated", "behind_us",
+    "await_handover", "outbox", "outputs", "say_refused_by", "transfer_us", "count_replicated", "behind_us",
     "plan_arrival", "plan_write", "enter", "take_committed", "is_committing", "is_to_be_done", "waiting_of",
     "offset_of", "extend", "ask_who_leads", "start_anew", "has_record", "record", "say_available", "count_times",
     "crown", "note_members", "retire", "note_abreast",

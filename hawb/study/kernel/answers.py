@@ -6,7 +6,7 @@ from hawb.engine.classic import confirming
 from hawb.engine.clients.steady import ticks
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
-from hawb.study.kernel.node_rules import can_tell, is_believed
+from hawb.study.kernel.node_rules import is_believed, receives_answers
 from hawb.study.kernel.record_rules import is_mirror
 from hawb.study.kernel.state import (
     AFTER,
@@ -45,9 +45,9 @@ ticks_beyond, answer_us = rule(ticks.ticks_beyond), rule(confirming.answer_us)
 
 
 @inner
-def tell(t, node, after, count, confirmed):
+def answer_publisher(t, node, after, count, confirmed):
     """Confirm messages that the queue had taken to a client at a node, or nack them."""
-    if t.setup.confirms and can_tell(t, node):
+    if t.setup.confirms and receives_answers(t, node):
         if confirmed:
             windows.add(t.confirmed, after, after + count)
         else:
@@ -55,9 +55,9 @@ def tell(t, node, after, count, confirmed):
 
 
 @inner
-def tell_refused(t, node, count, answered):
+def answer_refused(t, node, count, answered):
     """Answer messages that no queue takes: they are confirmed if the queue was not looked for."""
-    if t.setup.confirms and can_tell(t, node):
+    if t.setup.confirms and receives_answers(t, node):
         if answered:
             t.book.refused_confirmed += count
         else:
@@ -137,9 +137,9 @@ def settle_batches(t, number):
         if chosen and last_answer_us(t, row) <= t.moment.now_us:
             answered = row[ANSWERED] == 1 or last_answer_us(t, row) != NOT_ASKED
             if row[AFTER] == NOT_TAKEN:
-                tell_refused(t, row[AT], row[COUNT], answered)
+                answer_refused(t, row[AT], row[COUNT], answered)
             else:
-                tell(t, row[AT], row[AFTER], row[COUNT], answered)
+                answer_publisher(t, row[AT], row[AFTER], row[COUNT], answered)
         else:
             move_row(t.awaiting, k, left)
             left += 1
@@ -192,7 +192,7 @@ def settle_each(t):
         row = t.unanswered[k]
         heard = answered_for(t, row, last_answer_us(t, row)) if is_here(t, row[AT]) else 0
         if heard:
-            tell(t, row[AT], row[AFTER], heard, True)
+            answer_publisher(t, row[AT], row[AFTER], heard, True)
         if heard < row[COUNT]:
             row[TICK], row[AFTER], row[COUNT] = row[TICK] + heard, row[AFTER] + heard, row[COUNT] - heard
             move_row(t.unanswered, k, left)
@@ -236,7 +236,7 @@ def settle_forgotten(t):
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
         if last_answer_us(t, row) == NOT_ASKED:
-            tell(t, row[AT], row[AFTER], row[COUNT], row[ANSWERED] == 1)
+            answer_publisher(t, row[AT], row[AFTER], row[COUNT], row[ANSWERED] == 1)
         else:
             move_row(t.unanswered, k, left)
             left += 1

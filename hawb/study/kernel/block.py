@@ -49,28 +49,28 @@ def rows_in(
     """
     words, drawn_by = begun.view(np.int64), np.uint64(seed & (2**64 - 1))
     play_them, words_before_tables = PLAYERS[begun.dtype]
-    beginning, told_of, done = words[:words_before_tables].copy(), np.empty((count, FIELDS), np.int64), np.zeros(1, int)
+    beginning, results, done = words[:words_before_tables].copy(), np.empty((count, FIELDS), np.int64), np.zeros(1, int)
     while done[0] < count:
         try:
-            play_them(begun, words, beginning, table, drawn_by, first, horizon_us, history, told_of, done)
+            play_them(begun, words, beginning, table, drawn_by, first, horizon_us, history, results, done)
         except OverflowError:
-            told_of[done[0]] = HANDED_OVER
+            results[done[0]] = HANDED_OVER
             done += 1
         except Exception as error:
             fault = f"{type(error).__name__}: {error}"
             raise TrialFailed(f"trial {first + done[0]} of seed {seed}, a fault of the kernel's: {fault}") from error
-    return told_of
+    return results
 
 
 @compiled
-def played(trials, words, beginning, table, seed, first, horizon_us, given, told_of, done):
+def played(trials, words, beginning, table, seed, first, horizon_us, given, results, done):
     """Play trials from the one on of which so many are `done`, and write their rows.
 
     `table` has the sources of their histories, `given` a history or none. `trials` is one trial that has begun, `words`
     the same as plain numbers, and `beginning` its first words.
     """
     t = trials[0]
-    while done[0] < len(told_of):
+    while done[0] < len(results):
         k = done[0]
         clean_up(t, words, beginning)
         history = given
@@ -78,7 +78,7 @@ def played(trials, words, beginning, table, seed, first, horizon_us, given, told
             t.setup.seed = own_seed(seed, first + k)
             history = drawn(table, t.setup.nodes, seed, first + k, horizon_us)
         play(t, history, horizon_us)
-        summarise(t, told_of[k])
+        summarise(t, results[k])
         done[0] += 1
 
 

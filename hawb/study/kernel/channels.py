@@ -8,7 +8,7 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import reserve_row, ticks_beyond
-from hawb.study.kernel.node_rules import can_tell
+from hawb.study.kernel.node_rules import receives_answers
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
     CLIENT,
@@ -31,9 +31,9 @@ from hawb.study.kernel.state import CONFIRMS_DUE, NEVER, move_row, next_number, 
 
 
 @inner
-def tell(t, node, after, count, confirmed):
+def answer_publisher(t, node, after, count, confirmed):
     """Confirm messages to a client at a node, or nack them."""
-    if t.setup.confirms and can_tell(t, node):
+    if t.setup.confirms and receives_answers(t, node):
         if confirmed:
             windows.add(t.confirmed, after, after + count)
         else:
@@ -58,11 +58,11 @@ def await_batch(t, client, publisher, after, count):
 
 @inner
 def settle_batch(t, number):
-    """Apply the queue's answer to a batch that has arrived, if there was one."""
+    """Apply the queue's answer to a batch that has arrived at the queue, if it has answered."""
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         if row[NUMBER_OF] == number and row[DUE] <= t.moment.now_us:
-            tell(t, row[CLIENT], row[AFTER_OF], row[COUNT_OF], not row[REJECTED])
+            answer_publisher(t, row[CLIENT], row[AFTER_OF], row[COUNT_OF], not row[REJECTED])
             for other in range(k, t.moment.awaiting - 1):
                 move_row(t.awaiting, other + 1, other)
             t.moment.awaiting -= 1
@@ -85,7 +85,7 @@ def answer(t, client, after, count, rejected, delay_us):
 
 @inner
 def decide(t, k, after, last, rejected, due_us):
-    """Note the answer to a part of a batch; what is before or behind it goes on waiting. Return the next row."""
+    """Note the answer to a part of a batch; messages before and after it go on waiting. Return the next row."""
     row = t.awaiting[k]
     first, end, was_due = row[AFTER_OF], row[AFTER_OF] + row[COUNT_OF], row[DUE]
     row[NUMBER_OF], row[AFTER_OF], row[COUNT_OF] = next_number(t), after, last - after
@@ -128,7 +128,7 @@ def await_each(t, after, count, delay_us):
 
 @inner
 def goes_on(row, more):
-    """Return True if messages continue a row, and wait for the same answers."""
+    """Return True if further messages follow those of a row and wait for the same answers: they join the row."""
     for column in (OF_PUBLISHER, CLOCK_US, CLOCK_TICKS, CLOCK_PER_US, DELAY):
         if row[column] != more[column]:
             return False
@@ -149,7 +149,7 @@ def settle_each(t):
             heard = ticks_beyond(row[CLOCK_US], row[CLOCK_TICKS], row[CLOCK_PER_US], time_us, had)
             heard = min(row[HOW_MANY], heard)
         if heard:
-            tell(t, row[OF_NODE], row[FROM_AFTER], heard, True)
+            answer_publisher(t, row[OF_NODE], row[FROM_AFTER], heard, True)
         if heard < row[HOW_MANY]:
             shorten(row, heard)
             move_row(t.unanswered, k, left)
@@ -169,7 +169,7 @@ def shorten(row, count):
 def answer_steady(t, client, after, last, rejected, due_us):
     """Answer messages of steady publishers.
 
-    Those that the queue has taken count as published with the last of them, and are answered then.
+    Messages that the queue has taken are answered together, when the last of them is answered.
     """
     k = 0
     while k < t.moment.unanswered:
@@ -182,7 +182,7 @@ def answer_steady(t, client, after, last, rejected, due_us):
                 if last < end:
                     split_row(t, k, last - first)
                 if rejected:
-                    tell(t, client, first, row[HOW_MANY], False)
+                    answer_publisher(t, client, first, row[HOW_MANY], False)
                     row[HOW_MANY] = 0
                 else:
                     answer_row(row, due_us)

@@ -75,7 +75,7 @@ def note_known(t, g, channel):
 
 
 @inner
-def whom_it_asks(t, g, channel):
+def asked_node(t, g, channel):
     """Return the node of the leader that a channel asks for its version; NONE in a release without that request."""
     if not t.setup.asks_leader_first:
         return NONE

@@ -169,7 +169,7 @@ def outbox(t):
 
 
 @with_arrays
-def wishes(out):
+def outputs(out):
     """Return the outputs, in their order."""
     return out.out[: out.queue.out]
 
@@ -218,11 +218,11 @@ def plan_arrival(t, g, message, delay_us):
 
 
 @inner
-def plan_write(t, g, wish):
+def plan_write(t, g, output):
     """Schedule the completion of a member's disk write."""
     row = t.agenda[t.moment.agenda]
-    schedule(t, t.setup.fsync_us, RAFT_WRITTEN + g.store * OF_STORE, wish.source, t.nodes[wish.source].boots)
-    row[FIRST], row[SECOND] = wish.first, wish.second
+    schedule(t, t.setup.fsync_us, RAFT_WRITTEN + g.store * OF_STORE, output.source, t.nodes[output.source].boots)
+    row[FIRST], row[SECOND] = output.first, output.second
 
 
 # Logs
@@ -238,17 +238,17 @@ def enter(t, g, leader, out, proposal):
 
 
 @inner
-def take_committed(t, g, wish):
+def take_committed(t, g, output):
     """Add newly committed proposals to those to execute.
 
     Return the last index among the entries, 0 if no entry is new.
     """
-    first, last = wish.first, wish.second
+    first, last = output.first, output.second
     if last <= g.applied:
         return 0
     for k in range(g.entries):
         entry = t.entries[k]
-        if entry.first <= last and has_entry(t, wish.source, entry, max(first - 1, g.applied)):
+        if entry.first <= last and has_entry(t, output.source, entry, max(first - 1, g.applied)):
             if g.committed == len(t.committed):
                 raise OverflowError("more is committed at once than a trial has room for")
             t.committed[g.committed] = entry

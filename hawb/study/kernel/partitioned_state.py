@@ -83,7 +83,7 @@ whose names begin so are the records of the other sides, in places whose sides' 
 """
 
 WORDS_BEFORE_TABLES = PARTITIONED_TRIAL.fields["content"][1] // 8
-"""The number of words before a trial's tables; their counts there tell how many rows are in use."""
+"""The number of words before a trial's tables; their counts there are the numbers of rows in use."""
 
 
 # Nodes and links

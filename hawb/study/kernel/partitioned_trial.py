@@ -161,11 +161,11 @@ def cut_between(t, bits, others):
 @inner
 def act(t, kind, about):
     """Apply the next entry of the history."""
-    everybody = (1 << t.setup.nodes) - 1
+    all_nodes = (1 << t.setup.nodes) - 1
     if kind == CUT:
-        cut_between(t, about & everybody, everybody & ~about)
+        cut_between(t, about & all_nodes, all_nodes & ~about)
     elif kind == CUT_LINK:
-        cut_between(t, about & -about & everybody, about & about - 1)
+        cut_between(t, about & -about & all_nodes, about & about - 1)
     elif kind == HEAL:
         heal(t)
     if kind in (CUT, CUT_LINK, HEAL):

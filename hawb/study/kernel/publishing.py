@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import NOT_TAKEN, await_batch, await_each, tell_refused
+from hawb.study.kernel.answers import NOT_TAKEN, answer_refused, await_batch, await_each
 from hawb.study.kernel.closing import lag_us
 from hawb.study.kernel.deliveries import defer, deliver
 from hawb.study.kernel.mailbox import keeps
@@ -36,7 +36,7 @@ def arrive(t, q, p, count, more_room):
         await_each(t, count, lag_us(t, p))
     else:
         refuse(t, count)
-        tell_refused(t, p.node, count, is_unknown(t))
+        answer_refused(t, p.node, count, is_unknown(t))
 
 
 @inner

@@ -51,6 +51,12 @@ def members_noticed_down(t):
 def fall_silent(t, node):
     """Schedule that the running nodes suspect a node without power."""
     put_on_agenda(t, SUSPICION_US, TIMER, LINKS_SUSPECTED, node, running_bits(t), 0, 0)
+    refresh_groups(t)
+
+
+@inner
+def refresh_groups(t):
+    """Update the leaders of the metadata store and of the queue that each side sees."""
     if t.setup.khepri:
         refresh(t, t.store)
     refresh(t, t.queue)
@@ -159,8 +165,14 @@ def return_to_queues(t, node, others):
     if not others and not is_member(t, t.queue, node) and not t.setup.khepri:
         hand_to_engine(t)
     note_hosts(t)
+    start_member(t, node)
+    node_back(t, node)
+
+
+@inner
+def start_member(t, node):
+    """Start a node's member, after leaders of the metadata store have sent what they could not send before."""
     suspect_no_more(t, node)
     if t.setup.khepri:
         look_around(t, t.store)
     member_up(t, t.queue, node)
-    node_back(t, node)

@@ -271,7 +271,7 @@ def store(t, piece):
 
 @inner
 def do_committed(t):
-    """Execute committed proposals, one after the other; the last message tells which leader committed them."""
+    """Execute committed proposals, one after the other; the leader of the last message committed them."""
     queue = t.queue
     for k in range(queue.committed):
         entry = t.committed[k]
@@ -368,12 +368,12 @@ PARTS = {
     raft_log.is_member: quorum_search_ports.is_member, raft_log.last_sent: quorum_search_ports.last_sent,
     raft_log.row_of_term: quorum_search_ports.row_of_term,
     **{getattr(enqueuers, port): getattr(quorum_search_channels, port) for port in (
-        "is_known", "note_known", "whom_it_asks", "note_asked",
+        "is_known", "note_known", "asked_node", "note_asked",
     )},
     **{getattr(enqueuers, port): getattr(quorum_search_ports, port) for port in (
         "silent_us", "is_chosen", "refuse_orphan", "set_aside", "take_up", "reject_first",
     )},
-    channels.tell: search_books.tell,
+    channels.answer_publisher: search_books.answer_publisher,
     **{getattr(departure, port): getattr(quorum_search_nodes, port) for port in (
         "remember", "clients_gone", "fall_silent",
     )},

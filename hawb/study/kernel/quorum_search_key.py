@@ -358,8 +358,8 @@ def interchangeable(t, sides):
 @inner
 def differs(t, place, node, other):
     """Compare two nodes by what they are and hold: below 0 if the first one comes first, 0 if they are alike."""
-    told, other_told = sign(t, node), sign(t, other)
-    return told - other_told if told != other_told else runs_differ(t.contents[node], t.contents[other])
+    own_sign, other_sign = sign(t, node), sign(t, other)
+    return own_sign - other_sign if own_sign != other_sign else runs_differ(t.contents[node], t.contents[other])
 
 
 @inner

@@ -9,11 +9,11 @@ from hawb.engine.raft_groups import inputs
 from hawb.study.compiled import inner
 from hawb.study.kernel.asking import drop_orphans, set_unsent_aside
 from hawb.study.kernel.disks import keep_sides
-from hawb.study.kernel.hosting import level, look_around, member_up, refresh
+from hawb.study.kernel.hosting import level, look_around, refresh
 from hawb.study.kernel.node_ports import focus_on, focused, sides
 from hawb.study.kernel.partitioned_state import SIDE, show_nodes
 from hawb.study.kernel.quorum import ask_for
-from hawb.study.kernel.quorum_nodes import members_noticed_down, suspect_no_more
+from hawb.study.kernel.quorum_nodes import members_noticed_down, refresh_groups, start_member
 from hawb.study.kernel.quorum_search_ports import is_member, offer_what_is_in_sight
 from hawb.study.kernel.quorum_search_state import (
     is_of_side,
@@ -129,10 +129,7 @@ def return_to_queues(t, node, others):
     if not others and not is_member(t, t.queue, node) and not t.setup.khepri:
         raise OverflowError("the queue's record is on disks alone")
     t.notes.remembers &= ~(1 << node)
-    suspect_no_more(t, node)
-    if t.setup.khepri:
-        look_around(t, t.store)
-    member_up(t, t.queue, node)
+    start_member(t, node)
 
 
 # Links
@@ -142,7 +139,7 @@ def return_to_queues(t, node, others):
 def suspect_later(t, links):
     """Schedule the suspicion of links, or of nodes at their ends, that have fallen silent."""
     put_on_agenda(t, SUSPICION_US, TIMER, LINKS_SUSPECTED, links, 0, 0, 0)
-    look_who_leads(t)
+    refresh_groups(t)
 
 
 @inner
@@ -198,15 +195,7 @@ def in_reach(t):
 @inner
 def give_up_what_waited(t):
     """Update the leaders after links have been given up."""
-    look_who_leads(t)
-
-
-@inner
-def look_who_leads(t):
-    """Update the leaders that each side sees."""
-    if t.setup.khepri:
-        refresh(t, t.store)
-    refresh(t, t.queue)
+    refresh_groups(t)
 
 
 @inner

@@ -36,8 +36,8 @@ from hawb.study.kernel.state import (
 )
 
 UNREGISTERED = Binding(enqueuers.PORTS_OF_SEARCHES, quorum_search_channels, ASKING)
-hears_of_leaders, gets_to_leader, note_sender, note_taken = map(UNREGISTERED.of, (
-    unregistered.hears_of_leaders, unregistered.gets_to_leader, unregistered.note_sender, unregistered.note_taken,
+learns_of_leaders, gets_to_leader, note_sender, note_taken = map(UNREGISTERED.of, (
+    unregistered.learns_of_leaders, unregistered.gets_to_leader, unregistered.note_sender, unregistered.note_taken,
 ))  # fmt: skip
 
 NOT_SENT = 1 << 62
@@ -147,7 +147,7 @@ def sent_by_informed(t):
     """Return the waiting messages of channels that a new leader informs, and NOT_SENT for what a leader proposes."""
     some = 0
     for row in range(t.queue.waiting):
-        if hears_of_leaders(t, t.queue, t.waiting[row].channel):
+        if learns_of_leaders(t, t.queue, t.waiting[row].channel):
             some |= messages_of(t.waiting[row])
     return some
 

@@ -41,7 +41,7 @@ from hawb.study.kernel.state import LINKS_TIME_OUT, LOOK_AROUND, MOMENT, NODE, P
 
 OTHER = 9
 """The command of an entry from before this search, beside those of `quorum_state`."""
-MOST_PLANNED, MOST_TERMS, MOST_ENTRIES, MOST_ASKED, MOST_WISHES, MOST_MOVED = 64, 32, 40, 12, 40, 6
+MOST_PLANNED, MOST_TERMS, MOST_ENTRIES, MOST_ASKED, MOST_OUTPUTS, MOST_MOVED = 64, 32, 40, 12, 40, 6
 
 HERE = MOST_NODES
 """The place of the present queue, while a key is written, behind what nodes remember."""
@@ -83,7 +83,7 @@ QUORUM_SEARCHED = with_letter(
         ("kept", RECORD, (HERE + 1,)), ("kept_contents", np.int64, (HERE + 1, MOST_NODES)),
         ("kept_moved", np.int64, (HERE + 1, MOST_MOVED, 2)),
         ("agenda", np.int64, (MOST_PLANNED, COLUMNS)), ("entries", ENTRY, (MOST_ENTRIES,)),
-        ("out", LETTER, (MOST_WISHES,)), ("committed", ENTRY, (MOST_ASKED,)),
+        ("out", LETTER, (MOST_OUTPUTS,)), ("committed", ENTRY, (MOST_ASKED,)),
     ]
 )  # fmt: skip
 """One cluster while stories are searched, in one piece of memory.

@@ -49,7 +49,7 @@ MEMBER = record(" ".join(MEMBER_FIELDS) + " store")
 PEER = record(" ".join(whole_numbers(Peer)))
 
 COLUMN_OF = {
-    "wish": KIND, "kind": TYPE, "source": SOURCE, "target": TARGET, "term": TERM_SENT,
+    "effect": KIND, "kind": TYPE, "source": SOURCE, "target": TARGET, "term": TERM_SENT,
     "first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH,
     "prev_index": FIRST, "prev_term": SECOND, "last_index": THIRD, "last_term": FOURTH, "leader_commit": FIFTH,
     "granted": FIRST, "success": FIRST, "next_index": SECOND, "commit_index": FOURTH,
@@ -82,7 +82,7 @@ NUMBER_OF, CLIENT, WHOSE, AFTER_OF, COUNT_OF, DUE, REJECTED = range(7)
 OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_TICKS, CLOCK_PER_US, FROM_TICK, FROM_AFTER, HOW_MANY, DELAY = range(9)
 """The columns of `unanswered`: messages of a steady publisher (`hawb.engine.clients.steady.steady_confirms`)."""
 
-MOST_TERMS, MOST_RUNS, MOST_WISHES, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
+MOST_TERMS, MOST_RUNS, MOST_OUTPUTS, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
 MOST_ENTRIES, MOST_MEMBERS = 16387, 2 * MOST_NODES
 COLUMNS = 14
 
@@ -127,7 +127,7 @@ QUORUM_TRIAL = with_letter(
         *((name, np.int64, (MOST_NODES,)) for name in ("wanted", "suspected")), ("drawn", np.int64, (MOST_MEMBERS,)),
         ("members", MEMBER, (MOST_MEMBERS,)), ("peers", PEER, (MOST_MEMBERS, MOST_NODES - 1)),
         ("message", np.int64, (COLUMNS,)),
-        ("out", LETTER, (MOST_WISHES,)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
+        ("out", LETTER, (MOST_OUTPUTS,)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
         ("terms", np.int64, (2 * MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),
         ("places", np.int64, (MOST_PLACES,)),
         ("waiting", PROPOSAL, (MOST_ASKED,)), ("entries", ENTRY, (MOST_ENTRIES,)),
@@ -155,4 +155,4 @@ are rows (how often, after, last) of those that were returned, if there is a del
 """
 
 WORDS_BEFORE_TABLES = QUORUM_TRIAL.fields["out"][1] // 8
-"""The number of words before a trial's tables; their counts there tell how many rows are in use."""
+"""The number of words before a trial's tables; their counts there are the numbers of rows in use."""

@@ -119,16 +119,16 @@ def set_up(t):
 
     All nodes run, and the first one stands for election.
     """
-    everybody = (1 << t.setup.nodes) - 1
+    all_nodes = (1 << t.setup.nodes) - 1
     for node in range(t.setup.nodes):
-        t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
+        t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, all_nodes & ~(1 << node), 1
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = t.book.metadata_down_since = NEVER
     client_times.begin(t)
     t.consumer.node = t.publisher.node = t.queue.master = NONE
     t.publisher.closed = 1
     stand(t)
-    t.setup.members = chosen(t, everybody)
+    t.setup.members = chosen(t, all_nodes)
     t.setup.others = bits_in(t.setup.members) - 1
     note_hosts(t)
     t.queue.number, t.queue.applied = next_number(t), 1
@@ -140,11 +140,11 @@ def set_up(t):
 
 
 @inner
-def chosen(t, everybody):
+def chosen(t, all_nodes):
     """Return the nodes of the queue's members, as bits: that of the client and as many others as are asked for."""
     count, drawn = t.setup.nodes - 1, next_number(t)
     if t.setup.group_size == 0 or t.setup.nodes <= t.setup.group_size:
-        return everybody
+        return all_nodes
     for k in range(count):
         t.drawn[k] = k + 1
     if t.setup.shuffles:
@@ -324,7 +324,7 @@ def may_go(t, node):
 
 
 @inner
-def tell(t, row):
+def write_results(t, row):
     """Write the results of a trial into a row, in the order of `Record`, times in microseconds."""
     book = t.book
     down_us = book.down_us + (t.moment.now_us - book.down_since if book.down_since != NEVER else 0)
@@ -343,7 +343,7 @@ NEVER_HAPPENS = (
 )  # fmt: skip
 """Functions of classic queues' replicas."""
 PARTS = {
-    trial.set_up: set_up, trial.happen: happen, trial.tell: tell, flows.flow: flow,
+    trial.set_up: set_up, trial.happen: happen, trial.write_results: write_results, flows.flow: flow,
     steady.next_change_us: next_change_us, closing.credit: credit, steady.answers: answers,
     disks.lose_nodes: going_down.kill, departure.lose_unwritten: silence.nothing,
     departure.fall_silent: quorum_nodes.fall_silent, arrival.store_starts: metadata_store.store_starts,

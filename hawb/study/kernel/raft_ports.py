@@ -126,17 +126,17 @@ def lose_unwritten(t, member):
 
 
 @inner
-def say(t, wish, member, first, second):
+def say(t, effect, member, first, second):
     """Add an output."""
     row = t.queue.out
     if row == len(t.out):
         raise OverflowError("more is to be done than a trial has room for")
-    t.out[row].wish, t.out[row].source, t.out[row].first, t.out[row].second = wish, member.id, first, second
+    t.out[row].effect, t.out[row].source, t.out[row].first, t.out[row].second = effect, member.id, first, second
     t.queue.out += 1
 
 
 @inner
-def send(t, kind, member, to, first, second, third, fourth, fifth):
+def put_message(t, kind, member, to, first, second, third, fourth, fifth):
     """Send a message, word by word (`quorum_state.COLUMN_OF`)."""
     message = t.out[t.queue.out]
     say(t, SEND, member, first, second)
@@ -145,16 +145,16 @@ def send(t, kind, member, to, first, second, third, fourth, fifth):
 
 
 @inner
-def tell(t, kind, member, to, first, second=0, third=0, fourth=0):
+def send_message(t, kind, member, to, first, second=0, third=0, fourth=0):
     """Send a message of a kind with these fields."""
     if kind in (PRE_VOTE_RPC, REQUEST_VOTE_RPC):
-        send(t, kind, member, to, 0, 0, first, second, 0)
+        put_message(t, kind, member, to, 0, 0, first, second, 0)
     else:
-        send(t, kind, member, to, int(first), second, third, fourth, 0)
+        put_message(t, kind, member, to, int(first), second, third, fourth, 0)
 
 
 @inner
-def tell_entries(t, leader, to, prev_index, prev_term):
+def send_entries(t, leader, to, prev_index, prev_term):
     """Send the leader's entries behind `prev_index`, as many as fit into a message.
 
     Return the index of the last one.
@@ -167,14 +167,14 @@ def tell_entries(t, leader, to, prev_index, prev_term):
     elif prev_index < leader.last_index:
         last = last_sent(t, prev_index + 1, leader.last_index)
     last_term = term_at(t, leader, last)
-    send(t, APPEND_ENTRIES_RPC, leader, to, prev_index, prev_term, last, last_term, leader.commit_index)
+    put_message(t, APPEND_ENTRIES_RPC, leader, to, prev_index, prev_term, last, last_term, leader.commit_index)
     return last
 
 
 @inner
-def tell_snapshot(t, leader, to):
+def send_snapshot(t, leader, to):
     """Send the leader's snapshot."""
-    send(t, INSTALL_SNAPSHOT_RPC, leader, to, leader.snapshot_index, leader.snapshot_term, 0, 0, 0)
+    put_message(t, INSTALL_SNAPSHOT_RPC, leader, to, leader.snapshot_index, leader.snapshot_term, 0, 0, 0)
 
 
 @inner

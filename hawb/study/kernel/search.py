@@ -118,13 +118,13 @@ def followers(states, words, names, rows, subsets, time_us, verbs, faults, opera
                     raise OverflowError("more steps are possible than a search has room for")
                 copy_list(words[NOW], words[row])
                 act(states[row], verb, nodes, wait_us)
-                found = tell_each(states, words, names, rows, found, row, verb, nodes, goal)
+                found = write_moments(states, words, names, rows, found, row, verb, nodes, goal)
                 row += 1
     return found
 
 
 @inner
-def tell_each(states, words, names, rows, found, row, verb, nodes, goal):
+def write_moments(states, words, names, rows, found, row, verb, nodes, goal):
     """Write the moments after a step; return how many results there are by then."""
     t, then = states[row], states[THEN]
     t.notes.begun = 0
@@ -133,27 +133,27 @@ def tell_each(states, words, names, rows, found, row, verb, nodes, goal):
     begun = then.notes.begun
     if begun > len(then.begun):
         raise OverflowError("more synchronisations begin than a search has room for")
-    tell(then, names, rows, found, row, verb, nodes)
+    write_state(then, names, rows, found, row, verb, nodes)
     rows[found, WHEN], rows[found, HARMED] = SETTLED, int(has_come_true(then, goal))
     found += 1
     if is_settled(t):
         return found
     for k in range(begun):
         rows[found + 1 + k, FROM_US], rows[found + 1 + k, DURATION_US] = then.begun[k, 0], then.begun[k, 1]
-    tell(t, names, rows, found, row, verb, nodes)
+    write_state(t, names, rows, found, row, verb, nodes)
     rows[found, WHEN], rows[found, FROM_US] = AT_ONCE, t.moment.now_us
     found += 1
     for _ in range(begun):
         copy_list(words[row], words[THEN])
         stand_at(then, middle_us(rows[found, FROM_US], rows[found, DURATION_US]))
-        tell(then, names, rows, found, row, verb, nodes)
+        write_state(then, names, rows, found, row, verb, nodes)
         rows[found, WHEN] = IN_SYNC
         found += 1
     return found
 
 
 @inner
-def tell(t, names, rows, found, row, verb, nodes):
+def write_state(t, names, rows, found, row, verb, nodes):
     """Write a state's key, and the step that led to it."""
     name(t, names[found])
     rows[found, VERB], rows[found, STEP_NODES], rows[found, REACHED] = verb, nodes, row
@@ -161,25 +161,25 @@ def tell(t, names, rows, found, row, verb, nodes):
 
 
 @compiled
-def differences(words, begun, told):
-    """Write into `told` the places at which a state differs from the first one, each with its value.
+def differences(words, begun, changed):
+    """Write into `changed` the places at which a state differs from the first one, each with its value.
 
     Return their length.
     """
     count = 0
     for k in range(len(words)):
         if words[k] != begun[k]:
-            told[count], told[count + 1] = k, words[k]
+            changed[count], changed[count + 1] = k, words[k]
             count += 2
     return count
 
 
 @compiled
-def restore(words, begun, told):
+def restore(words, begun, changed):
     """Restore the state of which these are the differences."""
     copy_list(begun, words)
-    for k in range(0, len(told), 2):
-        words[told[k]] = told[k + 1]
+    for k in range(0, len(changed), 2):
+        words[changed[k]] = changed[k + 1]
 
 
 @inner
@@ -195,7 +195,7 @@ PARTS = {
         node_ports.focus_on, arrival.find_records, disks.keep_sides, trial.happen,
     )},
     partitioned_state.put_aside: search_state.put_aside, partitioned_state.take_up: search_state.take_up,
-    state.count_times: search_books.count_times, answers.tell: search_books.tell,
+    state.count_times: search_books.count_times, answers.answer_publisher: search_books.answer_publisher,
     answers.forget_in_each: search_books.forget_in_each, books.note_silent: search_copies.note_silent,
     deliveries.deliver: search_books.deliver, deliveries.close: search_books.close,
     deliveries.detach: search_books.close,

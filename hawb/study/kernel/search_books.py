@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel.answers import await_none, await_replicas, reserve_row
-from hawb.study.kernel.node_rules import can_tell
+from hawb.study.kernel.node_rules import receives_answers
 from hawb.study.kernel.search_state import content, elsewhere
 from hawb.study.kernel.state import (
     AFTER,
@@ -67,9 +67,9 @@ def await_answers(t, client, piece, taken, answered):
 
 
 @inner
-def tell(t, node, some, _count, confirmed):
+def answer_publisher(t, node, some, _count, confirmed):
     """Confirm messages to a client at a node, or nack them."""
-    if confirmed and can_tell(t, node):
+    if confirmed and receives_answers(t, node):
         t.ledger.confirmed |= some
 
 

@@ -41,7 +41,7 @@ from hawb.study.kernel.state import (
     C,
 )
 
-TOLD = 1 << 52
+LISTED = 1 << 52
 """An offset above all numbers of events and the marks of their priorities."""
 
 
@@ -165,9 +165,9 @@ def first_event(t):
     """Return the row of the first event that is not written yet, and mark it as written."""
     best = -1
     for row in range(t.moment.agenda):
-        if t.agenda[row, NUMBER] < TOLD and (best < 0 or comes_first(t.agenda[row], t.agenda[best])):
+        if t.agenda[row, NUMBER] < LISTED and (best < 0 or comes_first(t.agenda[row], t.agenda[best])):
             best = row
-    t.agenda[best, NUMBER] += TOLD
+    t.agenda[best, NUMBER] += LISTED
     return best
 
 

@@ -54,12 +54,12 @@ def interchangeable(t, sides):
 @inner
 def differs(t, place, node, other):
     """Compare two nodes by what they are and hold: below 0 if the first one comes first, 0 if they are alike."""
-    told, believed = sign(t, place, node), bits_in(t.nodes[node].believes)
-    other_told, other_believed = sign(t, place, other), bits_in(t.nodes[other].believes)
+    own_sign, believed = sign(t, place, node), bits_in(t.nodes[node].believes)
+    other_sign, other_believed = sign(t, place, other), bits_in(t.nodes[other].believes)
     if believed != other_believed:
         return believed - other_believed
-    if told != other_told:
-        return told - other_told
+    if own_sign != other_sign:
+        return own_sign - other_sign
     return runs_differ(t.kept_contents[place, node], t.kept_contents[place, other])
 
 

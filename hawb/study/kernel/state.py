@@ -121,7 +121,7 @@ answers, or how long after the tick. `rates` are what is published, without and 
 the cache of its results (`mirror_ports.wanted`)."""
 
 WORDS_BEFORE_TABLES = TRIAL.fields["content"][1] // 8
-"""The number of words before a trial's tables; their counts there tell how many rows are in use."""
+"""The number of words before a trial's tables; their counts there are the numbers of rows in use."""
 
 
 # Numbers and the agenda

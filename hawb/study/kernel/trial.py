@@ -71,16 +71,16 @@ HANDED_OVER = -1
 @inner
 def set_up(t):
     """Set up the cluster and its queue before anything has happened: all nodes run, every mirror is synchronised."""
-    everybody = (1 << t.setup.nodes) - 1
+    all_nodes = (1 << t.setup.nodes) - 1
     for node in range(t.setup.nodes):
-        t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
+        t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, all_nodes & ~(1 << node), 1
     t.moment.poll_us, t.consumer.wanted = 0, 1
     t.book.down_since = t.book.syncing_since = t.book.metadata_down_since = NEVER
     begin(t)
     t.consumer.node = t.publisher.node = NONE
     t.publisher.closed = 1
     t.queue.up, t.queue.orphaned_gm = 1, NONE
-    for node in wanted(t, t.queue, everybody, 0)[1:]:
+    for node in wanted(t, t.queue, all_nodes, 0)[1:]:
         t.mirrors[t.queue.mirrors] = node
         t.queue.mirrors += 1
     t.queue.synchronised = t.queue.mirrors
@@ -244,11 +244,11 @@ def summarise(t, row):
         for k in range(len(row)):  # for row[:] numba would compile the texts of its errors for seconds
             row[k] = HANDED_OVER
     else:
-        tell(t, row)
+        write_results(t, row)
 
 
 @inner
-def tell(t, row):
+def write_results(t, row):
     """Write the results of a trial that was played to its end."""
     book, now_us = t.book, t.moment.now_us
     lost_confirmed = book.refused_confirmed

@@ -96,7 +96,7 @@ def events(row: Row) -> float:
 
 
 def events_of_two(rows: Iterable[Row], baseline: str) -> Iterator[tuple[Row, float]]:
-    """Yield the rows of the other designs, each with the number of trials with the event in it and in the baseline."""
+    """Yield each row of another design with the number of trials that had the event: its own, and the baseline's."""
     rows = list(rows)
     of_baseline = {(row["environment"], row["measure"]): events(row) for row in rows if row["design"] == baseline}
     for row in rows:
@@ -268,7 +268,7 @@ def _environments(rows: Iterable[Row]) -> dict[str, None]:
 
 
 def _choices(rows: Iterable[Row], environments: Iterable[str], baseline: str) -> str:
-    """Return the best design of each environment, each design with its environments."""
+    """Return a list, in words, of the designs that are best somewhere, each with the environments where it is best."""
     rows = list(rows)
     chosen: dict[str, list[str]] = {}
     for where in environments:

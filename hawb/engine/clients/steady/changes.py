@@ -1,11 +1,14 @@
-"""Flows between two events, as far as they have a closed form, and when a flow changes something by itself."""
+"""Flows between two events, as far as they have a closed form, and when a flow changes something by itself.
+
+A consumer `c` is one with a rate here, which has a clock.
+"""
 
 from __future__ import annotations
 
 from math import gcd
 
 from hawb.engine.classic.record_ports import mirrors, synchronised
-from hawb.engine.clients.client_state import NEVER_US
+from hawb.engine.clients.client_state import NEVER_US, Consumer, Publisher
 from hawb.engine.clients.flow_control import credit
 from hawb.engine.clients.steady.closing import lag_us
 from hawb.engine.clients.steady.consumer_ports import (
@@ -22,21 +25,23 @@ from hawb.engine.clients.steady.publisher_ports import now_us, publishers, publi
 from hawb.engine.clients.steady.publishing import publishes
 from hawb.engine.clients.steady.ticks import beyond, due_us, ticks_by_tick
 from hawb.engine.cluster.node_ports import focus_on, focused, is_running, sides
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def ticks_heard(t, q, c):
+def ticks_heard(t: Turn, q: Queue | None, c: Consumer) -> int:
     """Return how many ticks of a consumer have reached its queue since the last time."""
-    return beyond(c.clock, now_us(t) - answer_lag_us(t, q, c), c.ticks)
+    return beyond(c.clock, now_us(t) - answer_lag_us(t, q, c), c.ticks)  # ty: ignore[invalid-argument-type]
 
 
-def answer_lag_us(t, q, c):
+def answer_lag_us(t: Turn, q: Queue | None, c: Consumer) -> int:
     """Return how long a consumer's answers take to the queue's master, in microseconds."""
     return 0 if q is None or c.node == q.master else t.setup.link_us
 
 
-def useful_ticks(t, q, c, count):
+def useful_ticks(t: Turn, q: Queue | None, c: Consumer, count: int) -> int:
     """Return at how many of its next `count` ticks a queue's only consumer finds a message to answer for.
 
     Where messages come faster than ticks only the first ticks find none, and where they come more slowly it answers for
@@ -48,17 +53,18 @@ def useful_ticks(t, q, c, count):
     return max(0, min(count, first + count - 1, last))
 
 
-def there_by(t, q, c, tick):
+def there_by(t: Turn, q: Queue, c: Consumer, tick: int) -> int:
     """Return how many messages a queue's only consumer finds by a tick of its clock, or has found."""
     there = within_reach(t, q, c)
     for p in publishers_to(t, q):
         if publishes(t, p):
             later_us = answer_lag_us(t, q, c) - lag_us(t, p)
-            there += max(0, ticks_by_tick(p.clock, c.clock, tick, later_us) - p.ticks)
+            ticks = ticks_by_tick(p.clock, c.clock, tick, later_us)  # ty: ignore[invalid-argument-type]
+            there += max(0, ticks - p.ticks)
     return there
 
 
-def flows_us(t, q):
+def flows_us(t: Turn, q: Queue) -> int:
     """Return when something flows next to or from a queue; NEVER_US if nothing does.
 
     That is a published message, or an answer of a consumer, whether it finds a message to answer for or not.
@@ -69,11 +75,12 @@ def flows_us(t, q):
             soonest_us = min(soonest_us, due_us(p.clock, p.ticks + 1) + lag_us(t, p))
     for c in rated_consumers(t, q):
         if is_heard(t, c):
-            soonest_us = min(soonest_us, due_us(c.clock, c.ticks + 1) + answer_lag_us(t, q, c))
+            answer_us = due_us(c.clock, c.ticks + 1) + answer_lag_us(t, q, c)  # ty: ignore[invalid-argument-type]
+            soonest_us = min(soonest_us, answer_us)
     return soonest_us
 
 
-def next_change_us(t):
+def next_change_us(t: Turn) -> int:
     """Return when a flow next changes more than the number of messages; NEVER_US if it does not.
 
     That is when a publisher is blocked, or a mirror becomes synchronised because all that it lacks has left the queue.
@@ -89,7 +96,7 @@ def next_change_us(t):
     return soonest_us
 
 
-def blocked_us(t, p):
+def blocked_us(t: Turn, p: Publisher) -> int:
     """Return when a publisher that has little credit left is blocked; NEVER_US if it is not."""
     free = credit(t, queue_of(t, p), p) if publishes(t, p) else UNHINDERED
     if free == UNHINDERED:
@@ -98,7 +105,7 @@ def blocked_us(t, p):
     return over_us if over_us > now_us(t) else NEVER_US
 
 
-def drained_us(t, q):
+def drained_us(t: Turn, q: Queue) -> int:
     """Return when the first unsynchronised or lagging mirror will hold all that is left in the queue.
 
     That is so once consumers with a rate have answered for all that it lacks. NEVER_US if other consumers keep some of
@@ -115,7 +122,7 @@ def drained_us(t, q):
     return soonest_us
 
 
-def answered_us(t, q, answers):
+def answered_us(t: Turn, q: Queue, answers: int) -> int:
     """Return when consumers, each at its rate, have given so many answers; NEVER_US if none has a rate.
 
     With several consumers it may be one tick of each later.

@@ -14,7 +14,10 @@ from __future__ import annotations
 
 from hawb.engine.classic.mailbox import is_busy
 from hawb.engine.classic.record_ports import mirrors
+from hawb.engine.clients.client_state import Publisher
 from hawb.engine.clients.steady.publisher_ports import in_mailbox, is_silent, unheard
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
@@ -26,7 +29,7 @@ UNHINDERED = -1
 """In place of a number of messages: the channel is not limited."""
 
 
-def credit_towards(t, q, p):
+def credit_towards(t: Turn, q: Queue, p: Publisher) -> int:
     """Return how many more messages a publisher's channel may send to a classic queue.
 
     UNHINDERED if there is no limit.
@@ -42,7 +45,7 @@ def credit_towards(t, q, p):
     return least
 
 
-def left(sent, unread, cost):
+def left(sent: int, unread: int, cost: int) -> int:
     """Return how many more messages a channel and its connection's reader pass on towards a replica.
 
     The channel has `sent` so many, and the replica has not read the last `unread` of them. Each costs `cost`.

@@ -9,10 +9,11 @@ holds for every type of queue.
 from __future__ import annotations
 
 from hawb.engine.clients.answering import answers
-from hawb.engine.clients.client_state import NEVER_US
+from hawb.engine.clients.client_state import NEVER_US, Consumer, Publisher
 from hawb.engine.clients.steady.publisher_ports import queue_of
 from hawb.engine.clients.steady.serving import sends_to
 from hawb.engine.cluster.node_ports import focus_on, focused, look_from, runs_anywhere
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
@@ -21,7 +22,7 @@ NOT_YET = -1
 count."""
 
 
-def is_confirmed(t, p):
+def is_confirmed(t: Turn, p: Publisher) -> bool:
     """Return True if a message that a publisher offers now is confirmed without waiting for a failure to end."""
     if p.closed or p.blocked or not runs_anywhere(t, p.node):
         return False
@@ -33,7 +34,7 @@ def is_confirmed(t, p):
     return confirmed
 
 
-def is_delivered(t, c):
+def is_delivered(t: Turn, c: Consumer) -> bool:
     """Return True if a message that is ready in the queue now is delivered to a consumer at once."""
     side, delivered = focused(t), False
     if runs_anywhere(t, c.node):
@@ -43,7 +44,7 @@ def is_delivered(t, c):
     return delivered
 
 
-def since_us(before_us, is_served, now_us):
+def since_us(before_us: int, is_served: bool, now_us: int) -> int:
     """Return when the present interruption began; NEVER_US without one.
 
     `before_us` is the answer of the last look.
@@ -53,7 +54,7 @@ def since_us(before_us, is_served, now_us):
     return now_us if before_us == NEVER_US else before_us
 
 
-def late_us(begun_us, now_us, deadline_us):
+def late_us(begun_us: int, now_us: int, deadline_us: int) -> int:
     """Return the time in an interruption, up to now, whose messages are late; 0 without an interruption."""
     return max(0, now_us - begun_us - deadline_us) if 0 <= begun_us <= now_us else 0
 

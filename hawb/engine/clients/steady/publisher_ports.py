@@ -6,7 +6,7 @@ describe both. `publishing` names two more.
 
 from __future__ import annotations
 
-from hawb.engine.clients.client_state import NEVER_US, Publisher
+from hawb.engine.clients.client_state import NEVER_US, Consumer, Publisher
 from hawb.engine.cluster.reachability import is_believed
 from hawb.engine.core import runs
 from hawb.engine.core.operations import NODE_DOWN, Publish
@@ -34,8 +34,8 @@ def publishers_to(t: Turn, q: Queue) -> list[Publisher]:
     return [p for p in t.publishers.values() if p.queue == q.name and not p.closed]
 
 
-def queue_of(t: Turn, p: Publisher) -> Queue | None:
-    """Return the queue to which a publisher publishes, as the current side knows it; None if it knows none."""
+def queue_of(t: Turn, p: Publisher | Consumer) -> Queue | None:
+    """Return the queue of a publisher or consumer, as the current side knows it; None if it knows none."""
     return t.queues.get(p.queue)
 
 

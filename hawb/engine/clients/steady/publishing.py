@@ -6,6 +6,7 @@ at the client, and is sent all at once when the publisher is unblocked. A publis
 
 from __future__ import annotations
 
+from hawb.engine.clients.client_state import Publisher
 from hawb.engine.clients.flow_control import credit
 from hawb.engine.clients.steady.arrivals import arrive
 from hawb.engine.clients.steady.closing import close_with_nodes, lag_us, send
@@ -13,16 +14,18 @@ from hawb.engine.clients.steady.credit import UNHINDERED
 from hawb.engine.clients.steady.publisher_ports import block, now_us, publishers, queue_of, unblock
 from hawb.engine.clients.steady.ticks import beyond, due_us
 from hawb.engine.cluster.node_ports import focus_on, focused, is_running, look_from
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def publishes(t, p):
+def publishes(t: Turn, p: Publisher) -> bool:
     """Return True if a publisher is connected to the current side and not blocked."""
     return not p.closed and not p.blocked and is_running(t, p.node)
 
 
-def leave(t, q, p, more_room):
+def leave(t: Turn, q: Queue, p: Publisher, more_room: int) -> int:
     """Deliver what a publisher may send to its queue, while consumers make `more_room`; return the number of messages.
 
     The publisher is blocked with the first message that it may not send.
@@ -42,7 +45,7 @@ def leave(t, q, p, more_room):
     return sent
 
 
-def react(t):
+def react(t: Turn) -> None:
     """Let publishers react to what has just happened: close those whose node is gone, unblock those that may send."""
     close_with_nodes(t)
     for p in publishers(t):
@@ -51,7 +54,7 @@ def react(t):
             send(t, p, beyond(p.clock, now_us(t), p.ticks))
 
 
-def is_unhindered(t, p):
+def is_unhindered(t: Turn, p: Publisher) -> bool:
     """Return True if a publisher may send, as its own side of a partition sees it."""
     side = focused(t)
     look_from(t, p.node)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from hawb.engine.clients import answers
 from hawb.engine.clients.client_state import NEVER_US, Clock, Publisher, Unanswered
 from hawb.engine.clients.steady import ticks
-from hawb.engine.cluster.reachability import can_tell
+from hawb.engine.cluster.reachability import receives_answers
 from hawb.engine.core import runs
 from hawb.engine.core.runs import Runs
 from hawb.engine.core.state import NOWHERE
@@ -162,9 +162,11 @@ def answer(turn: Turn, publisher: Publisher, numbers: Runs, *, confirmed: bool) 
     transaction = publisher.mode == "tx"
     if publisher.mode == "plain":
         return
-    if not can_tell(turn, publisher.node):
+    if not receives_answers(turn, publisher.node):
         answers.say_nothing(turn, publisher.queue, numbers, "client_node_gone")
         return
-    answers.tell(turn, publisher.queue, numbers, publisher.name, transaction=transaction, confirmed=confirmed)
+    answers.answer_publisher(
+        turn, publisher.queue, numbers, publisher.name, transaction=transaction, confirmed=confirmed
+    )
     if transaction and not confirmed:
         answers.fail(turn, publisher.step, publisher.name)

@@ -6,10 +6,12 @@ that of the ticks that are over, and the time of a tick is the first microsecond
 
 from __future__ import annotations
 
+from hawb.engine.clients.client_state import Clock
+
 SHARED = True  # the kernel of studies compiles this module
 
 
-def ticks_beyond(start_us, ticks, us, time_us, had):
+def ticks_beyond(start_us: int, ticks: int, us: int, time_us: int, had: int) -> int:
     """Return how many ticks beyond those that it `had` a clock has had by `time_us`.
 
     Mostly 0, which takes no quotient.
@@ -18,22 +20,22 @@ def ticks_beyond(start_us, ticks, us, time_us, had):
     return ahead // us if ahead >= us else 0
 
 
-def beyond(clock, time_us, had):
+def beyond(clock: Clock, time_us: int, had: int) -> int:
     """Return the same for a client's clock."""
     return ticks_beyond(clock.start_us, clock.per_ticks, clock.per_us, time_us, had)
 
 
-def lasts_us(tick, ticks, us):
+def lasts_us(tick: int, ticks: int, us: int) -> int:
     """Return the microseconds from a clock's start to one of its ticks, rounded up."""
     return -(-tick * us // ticks)
 
 
-def due_us(clock, tick):
+def due_us(clock: Clock, tick: int) -> int:
     """Return the first microsecond by which a tick of a client's clock is over."""
     return clock.start_us + lasts_us(tick, clock.per_ticks, clock.per_us)
 
 
-def ticks_by_tick(clock, other, tick, later_us):
+def ticks_by_tick(clock: Clock, other: Clock, tick: int, later_us: int) -> int:
     """Return how many ticks a clock has had `later_us` after a tick of the other; negative before its start.
 
     The quotient comes first, so that no product grows beyond what whole numbers of 64 bits hold.

@@ -29,9 +29,9 @@ BOOT_S = 0.2
 """How long before others hear of it a broker says that it starts."""
 
 
-def reading(scenario: Scenario, told: dict[str, Any]) -> Reading:
+def reading(scenario: Scenario, result: dict[str, Any]) -> Reading:
     """Return the logs of a story as a reading."""
-    events = [*_before(scenario), *_Logs(told).events(), *_connections(scenario, told)]
+    events = [*_before(scenario), *_Logs(result).events(), *_connections(scenario, result)]
     return Reading(sorted(events, key=lambda one: one.at_us), {}, [], 0)
 
 
@@ -41,14 +41,14 @@ def exports(scenario: Scenario) -> Exports:
     while first and scenario.steps[first].at is not None:
         first -= 1
     run = Run.of(replace(scenario, steps=scenario.steps[:first]))
-    state, told = run.moment().state, outcome(run)
+    state, result = run.moment().state, outcome(run)
     given = {entry["queue"]: entry for entry in plain(scenario).get("queues", ())}
     declared = [step["declare"] for step in plain(scenario)["steps"][:first] if "declare" in step]
     given |= {queue["queue"]: queue for queue in declared}
     cluster = {"version": scenario.cluster.version, "net_ticktime": scenario.cluster.net_ticktime}
     return Exports({"cluster": cluster, "policies": [*map(_policy, state.policies)],
                     "operator_policies": [*map(_policy, state.operator_policies)],
-                    "queues": [_listed(queue, one, given.get(queue, {})) for queue, one in told["queues"].items()]},
+                    "queues": [_listed(queue, one, given.get(queue, {})) for queue, one in result["queues"].items()]},
                    defined=True)  # fmt: skip
 
 
@@ -56,14 +56,14 @@ def _policy(policy: Policy) -> dict[str, Any]:
     return {key: getattr(policy, key) for key in ("name", "pattern", "definition", "priority", "apply_to", "vhost")}
 
 
-def _listed(queue: str, told: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _listed(queue: str, result: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Return a queue of an outcome as a listing has it."""
     entry = {key: given[key] for key in ("durable", "auto_delete", "arguments", "size") if key in given}
-    entry |= {"queue": queue, "type": told["type"], "messages": told["messages"]}
-    if told["type"] != "stream":
-        entry["unacknowledged"] = told["messages_unacknowledged"]
+    entry |= {"queue": queue, "type": result["type"], "messages": result["messages"]}
+    if result["type"] != "stream":
+        entry["unacknowledged"] = result["messages_unacknowledged"]
     places = ("master", "mirrors", "synchronised_mirrors", "recoverable_mirrors", "leader", "members")
-    return entry | {key: told[key] for key in places if told.get(key) is not None}
+    return entry | {key: result[key] for key in places if result.get(key) is not None}
 
 
 def _before(scenario: Scenario) -> Iterator[Event]:
@@ -77,9 +77,9 @@ def _before(scenario: Scenario) -> Iterator[Event]:
                         if other not in scenario.cluster.down)  # fmt: skip
 
 
-def _connections(scenario: Scenario, told: dict[str, Any]) -> Iterator[Event]:
+def _connections(scenario: Scenario, result: dict[str, Any]) -> Iterator[Event]:
     """Return one connection for each step that publishes or consumes."""
-    begun = {one["step"]: one["t"] for one in reversed(told["events"]) if one["step"] is not None}
+    begun = {one["step"]: one["t"] for one in reversed(result["events"]) if one["step"] is not None}
     for place, step in enumerate(scenario.steps):
         if isinstance(step.verb, CLIENTS):
             at_s = begun.get(place, step.at or 0.0)
@@ -89,22 +89,22 @@ def _connections(scenario: Scenario, told: dict[str, Any]) -> Iterator[Event]:
 class _Logs:
     """The log messages of one outcome's events."""
 
-    def __init__(self, told: dict[str, Any]):
-        self.told = told
-        self.running = {node for node, state in told["nodes"].items() if state == "running"}
-        for one in reversed(told["events"]):
+    def __init__(self, result: dict[str, Any]):
+        self.outcome = result
+        self.running = {node for node, state in result["nodes"].items() if state == "running"}
+        for one in reversed(result["events"]):
             if one["event"] == "node_running":
                 self.running.discard(one["node"])
             elif one["event"] in ("node_stopped", "node_killed", "node_lost_power", "node_paused"):
                 self.running.add(one["node"])
         self.masters: dict[str, str] = {}
-        self.members = {queue: one["members"] for queue, one in told["queues"].items() if "members" in one}
+        self.members = {queue: one["members"] for queue, one in result["queues"].items() if "members" in one}
         self.wiped: set[str] = set()
         self.missed: list[tuple[str, str]] = []
 
     def events(self) -> Iterator[Event]:
         """Return all events."""
-        for one in self.told["events"]:
+        for one in self.outcome["events"]:
             say = getattr(self, one["event"], None)
             if say and one["t"] is not None:
                 yield from say(one["t"], one["node"], one["queue"], one["detail"], one)
@@ -117,7 +117,7 @@ class _Logs:
         return sorted(self.running - {node})
 
     def node_stopping(self, t, node, _queue, _detail, one):
-        because = one["because"] is not None and self.told["events"][one["because"]]["event"]
+        because = one["because"] is not None and self.outcome["events"][one["because"]]["event"]
         if because == "autoheal_started":
             yield event(t, node, "autoheal_restarting")
         yield event(t, node, "node_stopping")
@@ -141,7 +141,7 @@ class _Logs:
         yield event(t, node, "node_stopped")
 
     def node_down_noticed(self, t, node, _queue, detail, one):
-        because = one["because"] is not None and self.told["events"][one["because"]]["event"]
+        because = one["because"] is not None and self.outcome["events"][one["because"]]["event"]
         if because == "links_timed_out":
             return
         for other in detail["by"]:
