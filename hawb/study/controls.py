@@ -38,8 +38,8 @@ from hawb.study.tables import BATCH, CELL, DESIGN, ENVIRONMENT, STUDY, TRIAL, TR
 
 FOLDER, DRAWN = "controls", "drawn"
 """The folders, in that of a study, of the controls' trials and of the engine's further trials."""
-IN_A_TASK = 4
-"""The engine's trials of a task."""
+IN_A_TASK, TASKS = 4, 8
+"""The engine's trials of a task, and the tasks of each core in a batch: some ten to a hundred seconds of work."""
 GIVEN = "of the study"
 """The name of a control that the study gives."""
 
@@ -170,10 +170,11 @@ def further(
         wanted = {(place, number) for place, key in enumerate(keys) for number in numbers}
         todo = sorted(one for one in wanted if one[1] not in kept[keys[one[0]]])
         try:
-            if todo and (old := sorted(wanted - set(todo))[:PLAYED_AGAIN]):
-                again, those = played(spark, cells, old), sql.col(TRIAL).isin([number for _, number in old])
-                check_rows(TRIALS.read(spark, folder).where(those & sql.col(CELL).isin(keys)), again, folder)
-            at_a_time = IN_A_TASK * cores(spark)
+            for place, key in enumerate(keys):
+                if todo and (old := sorted(kept[key] & set(numbers))[:PLAYED_AGAIN]):
+                    again = played(spark, cells, [(place, number) for number in old])
+                    check_rows(of_cells(TRIALS.read(spark, folder), cells[place : place + 1], old), again, folder)
+            at_a_time = IN_A_TASK * TASKS * cores(spark)
             for first in range(0, len(todo), at_a_time):
                 tell(len(wanted) - len(todo) + first)
                 rows = played(spark, cells, todo[first : first + at_a_time])
@@ -183,8 +184,13 @@ def further(
         except FAILURES as error:
             raise StudyFailed(error, folder) from None
     tell(len(wanted))
-    those = (sql.col(STUDY) == cells[0].label) & sql.col(CELL).isin(keys) & sql.col(TRIAL).isin(list(numbers))
-    return TRIALS.read(spark, folder).where(those)
+    return of_cells(TRIALS.read(spark, folder), cells, numbers)
+
+
+def of_cells(trials: DataFrame, cells: Sequence[Cell], numbers: Sequence[int]) -> DataFrame:
+    """Return the trials of cells with some numbers."""
+    named = (sql.col(STUDY) == cells[0].label) & sql.col(CELL).isin([cell.key for cell in cells])
+    return trials.where(named & sql.col(TRIAL).isin(list(numbers)))
 
 
 def played(spark: SparkSession, cells: Sequence[Cell], asked: Sequence[tuple[int, int]]) -> DataFrame:

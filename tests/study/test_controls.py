@@ -211,9 +211,11 @@ def test_study_is_played_with_its_controls_and_resumes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
+    monkeypatch.setattr("hawb.study.sensitivity.WITHIN_S", 0.0)  # nothing is varied
     file, page = tmp_path / "study.yaml", tmp_path / "answer.html"
-    only_mirrored = FILE.replace('  quorum: {queue_type: quorum, nodes: 3, version: "3.13"}\n', "")
-    file.write_text(only_mirrored)
+    stops = FILE[FILE.index("  stops:") : FILE.index("  cuts:")]
+    cuts = FILE.replace(stops, "").replace("horizon_days: 30", "horizon_days: 10")
+    file.write_text(cuts)
 
     def command(*more: object) -> Any:
         given = ["study", str(file), "--output", str(tmp_path / "out"), *map(str, more)]
@@ -223,20 +225,20 @@ def test_study_is_played_with_its_controls_and_resumes(
 
     result = command("-o", page)
     assert "What the control adds" in result.stdout and "What the control adds" in page.read_text()
-    assert "clients on one node, no prefetch" in " ".join(result.stdout.split())
-    drawn = pq.read_table(tmp_path / "out" / "drawn" / "trials", columns=["trial", "environment"])
+    drawn = pq.read_table(tmp_path / "out" / "drawn" / "trials", columns=["trial"])
     numbers = drawn["trial"].to_pylist()
-    assert set(drawn["environment"].to_pylist()) == {"cuts"}
-    assert len(numbers) == len(set(numbers)) and min(numbers) >= 64 and len(numbers) >= 16
+    assert all(numbers.count(number) == 2 for number in numbers)  # each of both designs
+    assert min(numbers) >= 64 and len(numbers) >= 32
     again = command("--json")
     rows = json.loads(again.stdout)
     validate("study", rows)
-    by_control = {row["measure"]: row for row in rows if "control" in row}
-    metadata = by_control["metadata_down_s"]
-    assert (metadata["trials"], metadata["control_trials"]) == (64 + len(numbers), 2_000)
+    [metadata] = (row for row in rows if (row["design"], row["measure"]) == ("mirrored", "metadata_down_s"))
+    assert metadata["control"] == "clients on one node, no prefetch"
+    assert (metadata["trials"], metadata["control_trials"]) == (64 + len(numbers) // 2, 2_000)
     assert metadata["gain"] > 10
     assert pq.read_table(tmp_path / "out" / "drawn" / "trials", columns=["trial"]).num_rows == len(numbers)
-    file.write_text(only_mirrored.replace("pairs: 32", "pairs: 40"))
+    file.write_text(cuts.replace("pairs: 32", "pairs: 40"))
     command()
     more = pq.read_table(tmp_path / "out" / "drawn" / "trials", columns=["trial"])["trial"].to_pylist()
-    assert len(more) == len(set(more)) > len(numbers) and set(numbers) < set(more)
+    assert all(more.count(number) == 2 for number in more)
+    assert set(numbers) < set(more)
