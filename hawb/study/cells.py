@@ -37,7 +37,7 @@ class Cell(Struct, frozen=True):
         """Return the cell of a design and an environment of a study."""
         alone = replace(
             study, designs={design: study.designs[design]}, environments={environment: study.environments[environment]},
-            sources={}, precision=None, trials=1,
+            sources={}, precision=None, control=None, trials=1,
         )  # fmt: skip
         return cls(label, alone, f"{design}.{environment}.{digest(decides(alone))}")
 

@@ -77,13 +77,13 @@ def _ends(row: Row) -> tuple[Any, Any]:
     return tuple(row.get(name, end) for name, end in zip(TOGETHER, own, strict=True))
 
 
-def student_t(error: float) -> float:
+def student_t(error: float, freedom: float = BATCHES - 1) -> float:
     """Return Student's quantile that a value exceeds on either side with the probability `error`.
 
-    The degrees of freedom are those of the batches (M. Abramowitz and I. Stegun, "Handbook of Mathematical Functions",
-    26.7.5).
+    The degrees of freedom are those of the batches, or `freedom`, which is 4 or more (M. Abramowitz and I. Stegun,
+    "Handbook of Mathematical Functions", 26.7.5).
     """
-    x, freedom = NormalDist().inv_cdf(1 - error / 2), BATCHES - 1
+    x = NormalDist().inv_cdf(1 - error / 2)
     terms = (
         x,
         (x**3 + x) / 4,

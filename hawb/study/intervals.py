@@ -51,6 +51,9 @@ LEAST_EFFECTIVE, LEAST_EFFECTIVE_SHARE = 2 * BATCHES, 0.01
 With fewer, a few trials carry nearly all weight, and no interval accounts for events that they did not have.
 """
 
+LEAST_GAIN = 1.5
+"""The gain of a control below which the plain mean is shown (`hawb.study.control_variates`): it may be chance."""
+
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 """The quantiles that hawb shows, by their names in rows (`hawb.study.quantiles`)."""
 OBJECTIVE = "objective"

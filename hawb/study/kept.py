@@ -67,8 +67,9 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def question(study: Study) -> str:
-    """Return a digest of all that decides a study's rows, their number included."""
-    limits = without_none({"trials": study.trials, "precision": msgspec.to_builtins(study.precision)})
+    """Return a digest of all that decides a study's rows, their number and the controls included."""
+    given = {"trials": study.trials, "precision": study.precision, "control": study.control}
+    limits = without_none(msgspec.to_builtins(given))
     return digest(decides(study) | limits)
 
 

@@ -47,7 +47,7 @@ def smaller(
     """Return the same question with fewer trials, and only some of its designs and environments, in the order given."""
     chosen = {"designs": designs, "environments": environments}
     parts = {name: {key: getattr(study, name)[key] for key in keys} for name, keys in chosen.items() if keys}
-    return replace(study, trials=trials, sources={}, **parts)
+    return replace(study, trials=trials, sources={}, control=None, **parts)
 
 
 def changed(study: Study, values: Mapping[Path, object]) -> Study:

@@ -15,7 +15,7 @@ from hawb.scenario.document import Scenario, Timing
 from hawb.scenario.load import Reader, read_file
 from hawb.scenario.refused import ScenarioRefused
 from hawb.study.design import NODES, Design
-from hawb.study.question import Study
+from hawb.study.question import Control, Study
 
 SOURCES = ("https://", "assumed", "measured")
 
@@ -36,12 +36,36 @@ def read_study(given: Any) -> Study:
         _check_design(name, design)
     for path, source in study.sources.items():
         check_source(path, source, given, SOURCES)
+    if study.control is not None:
+        _check_control(study, study.control)
     return study
 
 
-def _check_design(name: str, design: Design) -> None:
+def _check_control(study: Study, control: Control) -> None:
+    """Refuse a control of what is not in the study, or whose trials do not have the faults of the study's."""
+    for part in ("designs", "environments"):
+        for name in getattr(control, part):
+            if name not in (names := getattr(study, part)):
+                problem, accepted = f"a control of none of the study's {part}", f"one of {', '.join(names)}"
+                raise ScenarioRefused(problem, ("control", part), given=name, accepted=accepted)
+    if control.trials < study.trials:
+        problem = "fewer trials of the control than of the study"
+        raise ScenarioRefused(problem, ("control", "trials"), given=control.trials, accepted=f"{study.trials} or more")
+    for name, design in control.designs.items():
+        _check_design(name, design, ("control", "designs"))
+        if design.nodes != (nodes := study.designs[name].nodes):
+            problem = "a control with another number of nodes, whose trials have other faults"
+            where = ("control", "designs", name, "nodes")
+            raise ScenarioRefused(problem, where, given=design.nodes, accepted=f"{nodes}")
+    for name, environment in control.environments.items():
+        if environment.failure_biasing is not None:
+            where = ("control", "environments", name, "failure_biasing")
+            raise ScenarioRefused("a control with biased failures", where, accepted="a control without")
+
+
+def _check_design(name: str, design: Design, part: tuple[str, ...] = ("designs",)) -> None:
     """Refuse a design that RabbitMQ would refuse, and mirroring in a release that no longer has it."""
-    at = ("designs", name)
+    at = (*part, name)
     if design.queue_type == "classic" and (design.replicas or 1) > 1 and not design.profile.mirroring:
         raise ScenarioRefused(
             f"classic queues of {design.version} are not mirrored",

@@ -150,6 +150,8 @@ def laid_over(study: Study, numbers: Numbers) -> Study:
             given[plural][name] = over(base, own)
             named = {path: source_of(numbers.sources, f"{part}{path}") for path, _ in leaves(own)}
             sources |= {f"{plural}.{name}{path}": source for path, source in named.items()}
+        for name, base in ((given["control"] or {}).get(plural) or {}).items():
+            given["control"][plural][name] = over(base, fitting(getattr(numbers, part), base))
     try:
         return read_study(given | {"sources": sources})
     except ScenarioRefused as refused:

@@ -67,7 +67,7 @@ def drawn(study: Study, numbers: Numbers, trials: int | None = None) -> Study:
         environments |= {f"{name}{DRAW}{place}": each for name, each in laid_over(study, own).environments.items()}
     together = trials or study.trials
     each = max(2 * BATCHES, min(PLENTY, together), -(-together // max(1, len(numbers.draws))))
-    return replace(study, environments=environments, trials=each, sources={}, precision=None)
+    return replace(study, environments=environments, trials=each, sources={}, precision=None, control=None)
 
 
 def of_draw(environment: str) -> str:

@@ -29,6 +29,11 @@ Label = Annotated[
 
 NotNegative = Annotated[float, Meta(ge=0, le=1e12, description="a number from 0 to 10**12")]
 
+ControlTrials = Annotated[
+    int, Meta(ge=1_000, le=1_000_000, description="a whole number from 1,000 to 1,000,000")
+]
+Pairs = Annotated[int, Meta(ge=32, le=100_000, description="a whole number from 32 to 100,000")]
+
 
 class Precision(Part, frozen=True, kw_only=True):
     """The precision that an answer needs.
@@ -51,6 +56,22 @@ class Precision(Part, frozen=True, kw_only=True):
     def column(self) -> str:
         """Return the measure's name in the table of trials."""
         return column_of(self.measure)
+
+
+class Control(Part, frozen=True, kw_only=True):
+    """What the kernel plays beside a design and an environment that only the engine plays.
+
+    It makes their means more certain: `hawb.study.control_variates` says how. `designs` and `environments` have the
+    control of each design and environment that is named, as that is called in the study. For others hawb chooses it
+    (`hawb.study.controls`): the same without the settings that the kernel refuses. `trials` is the number of trials of
+    the control, and `pairs` the number of trials that the engine plays beyond those of the study, in years that the
+    control's trials select.
+    """
+
+    trials: ControlTrials = 100_000
+    pairs: Pairs = 100
+    designs: dict[Label, Design] = field(default_factory=dict)
+    environments: dict[Label, Environment] = field(default_factory=dict)
 
 
 def column_of(measure: str) -> str:
@@ -84,6 +105,7 @@ class Study(Part, frozen=True, kw_only=True):
     trials: AtLeastOne
     horizon_days: Days
     precision: Precision | None = None
+    control: Control | None = None
     least_differences: dict[Name, NotNegative] = field(default_factory=dict)
     objectives: dict[Name, NotNegative] = field(default_factory=dict)
     sources: dict[Name, Text] = field(default_factory=dict)

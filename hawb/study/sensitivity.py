@@ -61,11 +61,11 @@ def varied(study: Study, path: str, trials: int) -> Study:
     """
     environments = {}
     for name, value in values(study, path).items():
-        alone = replace(study, environments={name: study.environments[name]})
+        alone = replace(study, environments={name: study.environments[name]}, control=None)
         for place, factor in enumerate(FACTORS):
             other = changed(alone, {("environments", name, *path.split(".")): type(value)(value * factor)})
             environments[f"{name}{AT}{place}"] = other.environments[name]
-    few = {"trials": min(trials, study.trials), "precision": None, "sources": {}}
+    few = {"trials": min(trials, study.trials), "precision": None, "control": None, "sources": {}}
     return replace(study, environments=environments, **few)
 
 

@@ -145,8 +145,8 @@ def only(given: dict[str, Any], what: str, names: str) -> dict[str, Any]:
 
 
 def as_option(study: Study) -> str:
-    """Return a study as the option `study` takes it."""
-    return msgspec.json.encode(study).decode()
+    """Return a study as the option `study` takes it. Its control decides nothing about rows, and is left out."""
+    return msgspec.json.encode(replace(study, control=None)).decode()
 
 
 def options_for(study: Study, label: str) -> dict[str, str]:

@@ -337,7 +337,10 @@ class Estimate(TypedDict):
     mean takes; null if it has one, or if no trial had any. `open_…` is the half-width that an interval would have if
     only the rates were uncertain; it needs numbers with draws. `together_…` is the interval of the difference that
     holds simultaneously with those of all other comparisons. `p50`, `p90` and `p99` are quantiles of trials, and
-    `above` is the share of trials above the objective.
+    `above` is the share of trials above the objective. With a control in the study, `gain` says how many times as many
+    plain trials of the engine would tell the mean as well, `control_trials` is the number of trials of the control, and
+    `control` is how the control differs from the design and the environment; it is missing where the kernel plays
+    these. The mean is the plain one where the gain is below 1.5.
     """
 
     design: str
@@ -358,6 +361,9 @@ class Estimate(TypedDict):
     open_mean: NotRequired[float]
     open_share: NotRequired[float]
     open_difference: NotRequired[float]
+    gain: NotRequired[float]
+    control: NotRequired[str]
+    control_trials: NotRequired[int]
     together_low: NotRequired[float]
     together_high: NotRequired[float]
     least_difference: NotRequired[float]

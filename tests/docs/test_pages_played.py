@@ -56,10 +56,13 @@ def test_blocks_of_included_pages_are_valid() -> None:
         "data/studies/README.md",
     ]  # fmt: skip
     page = blocks((CHECKOUT / "data/studies/README.md").read_text("utf-8"))
-    study, precision, biasing, objectives, numbers, rates = (block.text for block in page if block.language == "yaml")
+    study, precision, biasing, control, objectives, numbers, rates = (
+        block.text for block in page if block.language == "yaml"
+    )
     asked = yaml.safe_load(study)
     read_study(asked)
     read_study(asked | yaml.safe_load(precision))
+    read_study(asked | yaml.safe_load(control))
     read_study(asked | yaml.safe_load(objectives))
     [environment] = asked["environments"].values()
     environment |= yaml.safe_load(biasing)

@@ -19,7 +19,7 @@ from hawb.study import environment
 from hawb.study.design import QUEUE, Design, Upgrade
 from hawb.study.environment import Distribution, Environment
 from hawb.study.load import load, read_study
-from hawb.study.question import Precision, Study
+from hawb.study.question import Control, Precision, Study
 
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 PRESETS = sorted(STUDIES.glob("*.yaml"))
@@ -97,6 +97,12 @@ FULL = {
     "trials": 1000,
     "horizon_days": 365,
     "precision": {"measure": "downtime_s", "relative": 0.02, "absolute": 60},
+    "control": {
+        "trials": 20_000,
+        "pairs": 64,
+        "designs": {"quorum": {"queue_type": "quorum", "nodes": 3}},
+        "environments": {"calm": {"traffic": {"publish_per_s": 1, "consume_per_s": 1}}},
+    },
     "least_differences": {"downtime_s": 60, "lost_confirmed": 1},
     "objectives": {"downtime_s": 300},
     "sources": {"environments.worst": "assumed", "environments.worst.timing.fsync_s": "https://example.org 2 ms"},
@@ -151,7 +157,7 @@ def test_example_has_every_field_of_the_structs() -> None:
     own = [part for part in vars(environment).values() if getattr(part, "__module__", "") == environment.__name__]
     parts = [part for part in own if isinstance(part, type) and issubclass(part, Part)]
     assert len(parts) == 10
-    for part in [Study, Precision, Design, Upgrade, *parts]:
+    for part in [Study, Precision, Control, Design, Upgrade, *parts]:
         assert set(part.__struct_fields__) <= written, part
 
 

@@ -7,7 +7,18 @@ from hawb.study.numbers import PRICE
 from hawb.study.progress import Progress
 from hawb.study.trial_record import Record
 from hawb.views.formatting import about
-from hawb.views.study.study_report import HEADINGS, LENGTHS, RESTS_ON, defaults, number, page, rate, report, report_of
+from hawb.views.study.study_report import (
+    BY_CONTROL,
+    HEADINGS,
+    LENGTHS,
+    RESTS_ON,
+    defaults,
+    number,
+    page,
+    rate,
+    report,
+    report_of,
+)
 
 ROW = {
     "design": "two", "environment": "rack", "measure": "lost", "trials": 1000, "effective_trials": 1000.0,
@@ -56,6 +67,18 @@ def test_assumption_and_quantiles_precede_the_tables():
 
 def test_every_measure_of_a_trial_has_a_heading():
     assert {*Record.__struct_fields__, PRICE} == set(HEADINGS)
+
+
+def test_means_by_a_control_name_it_with_the_trials_and_the_gain():
+    row = ROW | {"measure": "publish_down_s", "trials": 200, "control": "no prefetch", "control_trials": 100_000}
+    rows = [row | {"gain": 62.5}, row | {"design": "three", "gain": 1.2}, ROW | {"design": "own", "gain": 500.0}]
+    part = next(part for part in report_of("A study", rows).parts if part.title == BY_CONTROL)
+    assert [row[2:] for row in part.table.rows] == [
+        ("two", "no prefetch", "200", "100,000", "62.5"),
+        ("three", "no prefetch", "200", "100,000", "1.2, does not help"),
+    ]
+    assert "Below 1.5 the control does not help" in part.notes[0]
+    assert BY_CONTROL not in report("A study", [ROW])
 
 
 def judged(design: str, measure: str, low: float | None, high: float | None) -> dict:

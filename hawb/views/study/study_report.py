@@ -10,7 +10,7 @@ from hawb.rules.nearest_profile import profile_for
 from hawb.rules.profiles import PROFILES
 from hawb.study.comparisons import LESS, SENSITIVITY, comparisons, is_apart
 from hawb.study.comparisons import MORE as MORE_THAN
-from hawb.study.intervals import LEAST_APART, OBJECTIVE, QUANTILES
+from hawb.study.intervals import LEAST_APART, LEAST_GAIN, OBJECTIVE, QUANTILES
 from hawb.study.numbers import NOT_STATED, ORIGINS, PRICE, Setting
 from hawb.views import bars
 from hawb.views.formatting import counted, left, listing, percent, shown, too_few
@@ -58,6 +58,15 @@ RESTS_NOTE = (
     " the width of its interval is no more certain than the number."
 )
 LENGTHS = "The median trial, and the values that one in ten and one in a hundred exceed"
+
+BY_CONTROL = "What the control adds"
+BY_CONTROL_NOTE = (
+    "The kernel does not play these designs, so each mean is that of many trials of a similar cluster, the control,"
+    " corrected by the engine's trials (control variates). Of these, some are of years in which the control fails. The"
+    " gain is how many times as many of the engine's trials would tell the mean as well without a control. Below"
+    " {} the control does not help, and the mean is the plain one. The interval of a mean does not cover what none of"
+    " the engine's trials had; that of the share of trials with any does."
+)
 
 OPEN_RATES = "How well the rates are known"
 OPEN_NOTE = (
@@ -115,7 +124,7 @@ def report_of(
         by_measure.setdefault(str(row["measure"]), []).append(row)
     lines = () if baseline is None else tuple(beside(rows, baseline))
     parts = [Part(f"Compared with {shown(baseline)}, under the same faults", None, lines)] if lines else []
-    parts += [*sensitivity(rows), *quantiles(rows)]
+    parts += [*sensitivity(rows), *by_control(rows), *quantiles(rows)]
     had = {measure: those for measure, those in by_measure.items() if any(row["share"] or row["mean"] for row in those)}
     for measure, those in had.items():
         unit = f", {shown(currency)}" if measure == PRICE else ""
@@ -238,6 +247,18 @@ def sensitivity(rows: Iterable[Row]) -> tuple[Part, ...]:
     cells = [one for _, one in sorted(found, key=lambda pair: -pair[0])]
     heads = ("number", "of", "environment", "design", "at half", "as played", "at twice")
     return (Part(RESTS_ON, Table("sensitivity", heads, cells), (RESTS_NOTE,)),) if cells else ()
+
+
+def by_control(rows: Iterable[Row]) -> tuple[Part, ...]:
+    """Return how much controls narrow the intervals of means. Return nothing without controls."""
+    cells = []
+    for row in rows:
+        if "control" in row and row["measure"] in JUDGED and (row["share"] or row["mean"]):
+            helps = number(row["gain"]) if row["gain"] >= LEAST_GAIN else f"{number(row['gain'])}, does not help"
+            cell = JUDGED[row["measure"]], shown(row["environment"]), shown(row["design"]), shown(row["control"])
+            cells.append((*cell, f"{row['trials']:,}", f"{row['control_trials']:,}", helps))
+    heads = ("of", "environment", "design", "control", "engine's trials", "control's trials", "gain")
+    return (Part(BY_CONTROL, Table("control", heads, cells), (BY_CONTROL_NOTE.format(LEAST_GAIN),)),) if cells else ()
 
 
 def quantiles(rows: Iterable[Row]) -> tuple[Part, ...]:
