@@ -204,6 +204,16 @@ def test_replaced_node_of_4_3_counts_for_the_majority_of_the_metadata_store():
     assert not [refused for refused in trial.turn.refusals if "not_permitted" in refused.text]
 
 
+def test_only_member_without_its_disk_starts_anew_with_what_the_consumer_holds():
+    alone = Played(Design(queue_type="quorum", nodes=3, replicas=1, version="4.0"), ENVIRONMENT, 5)
+    alone.through([
+        (50_000_000, CONSUMERS_AWAY, 0), (100_000_000, KILL, 0b001), (100_000_000, LOSE_DISK, 0b001),
+        (120_000_000, START, 0b001),
+    ], 200_000_000)  # fmt: skip
+    assert alone.queue.up
+    assert alone.record().lost_confirmed > 0
+
+
 def test_node_waiting_for_a_wiped_node_is_force_booted():
     everybody_down = ((100, KILL, 0b111), (100, LOSE_DISK, 0b110))
     assert played(*everybody_down).queue_down_s == 200

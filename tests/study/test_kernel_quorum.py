@@ -237,11 +237,12 @@ def test_messages_of_an_unreachable_consumer_return_after_a_minute():
 
 
 def after_lost_disk(version: str, replicas: int) -> Record:
-    """Return the record if the first node is killed, loses its disk, and is replaced."""
+    """Return the record if the first node is killed, loses its disk, and is replaced, with messages that no consumer holds."""
     design = Design(queue_type="quorum", nodes=3, replicas=replicas, version=version)
     result = agreed(Case(0, design, SLOW, ()), np.array([
-        (20 * SECOND, histories.KILL, 0b001), (20 * SECOND, histories.LOSE_DISK, 0b001),
-        (40 * SECOND, histories.START, 0b001), (60 * SECOND, histories.KILL, 0b010),
+        (5 * SECOND, histories.CONSUMERS_AWAY, 0), (20 * SECOND, histories.KILL, 0b001),
+        (20 * SECOND, histories.LOSE_DISK, 0b001), (40 * SECOND, histories.START, 0b001),
+        (60 * SECOND, histories.KILL, 0b010),
     ]))  # fmt: skip
     assert result is not None, "the kernel left it to the engine"
     return result

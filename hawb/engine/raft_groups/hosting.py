@@ -132,8 +132,8 @@ def finish(t, g, member, out, before):
     if member.role == LEADER and role != LEADER:
         crown(t, g, member)
         plan(t, g, t.setup.link_us, LEADER_ELECTED, node)
-    members = members_of(t, member)
-    if members != recorded(t, g) and latest_leader(t, g, EVERYBODY) == node:
+    members, known = members_of(t, member), recorded(t, g)
+    if known and members != known and latest_leader(t, g, EVERYBODY) == node:
         note_members(t, g, members)
     steps_down = role == LEADER and member.role != LEADER
     changed = member.role != role or member.leader != leader or configured_at(t, member) != configured

@@ -344,7 +344,7 @@ def recorded(t: Turn, g: Group) -> int:
 
 
 def note_members(t: Turn, g: Group, members: int) -> None:
-    """Give the queue's record on the current side other members."""
+    """Give the queue's record on the current side, if there is one, other members."""
     if g.name in t.queues:
         change_members(t, t.queues[g.name], nodes_of(members))
 

@@ -350,8 +350,7 @@ def recorded(t, g):
 @inner
 def note_members(t, g, members):
     """Give the queue's record other members."""
-    if not g.store:
-        g.recorded = members
+    g.recorded = members
 
 
 @inner
