@@ -185,7 +185,7 @@ HANDLERS: dict[type, Callable] = {
     events.LettersRetried: dead_letters.retry,
     raft_events.RaftArrives: inputs.arrive,
     raft_events.RaftWritten: inputs.written,
-    raft_events.RemovalWritten: member_changes.removal_written,
+    raft_events.RemovalWritten: inputs.removal_written,
     raft_events.MemberAwaited: member_changes.member_awaited,
     raft_events.ElectionDue: inputs.election_due,
     raft_events.HandoverDue: inputs.handover_due,

@@ -24,7 +24,8 @@ attributes: no None, no string, no list.
 - `election`: pre-vote, vote, and what survives a restart
 - `replication`: entries, snapshots, commits
 - `server`: a member's handling of a message
-- `membership`: commands, members that join and leave, leadership transfer
+- `joining`: members that join and leave
+- `membership`: other requests to a leader: commands, leadership transfer, a shorter log
 - `log`: the log of a member, as runs of entries
 - `step`: a member as a value
 - `group`: a group drawn as text

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hawb.raft.log import Members, Run
-from hawb.raft.member import Member, Peer
+from hawb.raft.log import Configuration, Members, Run
+from hawb.raft.member import Member, Peer, nodes_in
 from hawb.raft.messages import (
     KINDS,
     AppendEntries,
@@ -68,6 +68,21 @@ def start_peers(_: object, leader: Member) -> None:
 def forget_peers(_: object, member: Member) -> None:
     """Clear the progress records; only a leader has any."""
     member.peers = ()
+
+
+def add_peer(_: object, leader: Member, node: int) -> None:
+    """Begin the progress record of a new member, whose log is empty."""
+    leader.peers = (*leader.peers, Peer(node, next_index=1))
+
+
+def remove_peer(_: object, leader: Member, node: int) -> None:
+    """Remove the progress record of a member."""
+    leader.peers = tuple(peer for peer in leader.peers if peer.id != node)
+
+
+def configuration(_: object, members: int) -> Configuration:
+    """Return the command of an entry from which on a group has these members, given as bits."""
+    return Configuration(nodes_in(members))
 
 
 # Logs
@@ -158,6 +173,7 @@ def raise_two_leaders(_: object, member: Member, leader: int) -> None:
 PORTS = (
     "NOOP", "bits_in", "members_of", "configured_at", "peers_of", "start_peers", "term_at", "append_entries", "merge",
     "install", "lose_unwritten", "send_message", "send_entries", "send_snapshot", "say_committed",
-    "start_election_timer", "say_unwritten", "forget_peers", "raise_two_leaders",
+    "start_election_timer", "say_unwritten", "forget_peers", "raise_two_leaders", "add_peer", "remove_peer",
+    "configuration",
 )  # fmt: skip
 """The ports that engine and kernel both implement; NOOP is the command of a leader's first entry."""

@@ -37,8 +37,7 @@ class OfGroup(Numbers):
         queue = self.now.sides[0].queues[self.name]
         limits = queue.quorum_settings.max_length, queue.quorum_settings.max_length_bytes
         self.t.notes.limited = limits != (None, None)
-        members = {"members": bits(queue.members), "others": len(queue.members) - 1}
-        return {**super().setup(), **group(queue, self.settings), **members}
+        return {**super().setup(), **group(queue, self.settings), "members": bits(queue.members)}
 
     def write(self) -> None:
         """Write records, the group, planned events and waiting operations."""
@@ -123,7 +122,7 @@ class OfGroup(Numbers):
     def _member(self, store: int, member: Member) -> None:
         row = member.id + store * MOST_NODES
         record = self.t.members[row]
-        record.store = store
+        record.store, record.opened, record.group, record.others = store, 1, bits(member.members), len(member.peers)
         for name in MEMBER_FIELDS:
             record[name] = member.log.snapshot.term if name == "snapshot_term" else getattr(member, name)
         for k, peer in enumerate(member.peers):

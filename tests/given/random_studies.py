@@ -112,8 +112,16 @@ def power_case(number: int) -> Case:
     version = choose("version", ("3.8", "3.10", "3.13", "4.0", "4.3"))
     policy = given.design.policy if version in ("4.0", "4.3") else {}
     design = replace(given.design, version=version, policy=policy)
-    environment = with_power_off(given.environment, choose("power_off", (0.5, 1.0)))
+    environment = with_shares(given.environment, choose("power_off", (0.5, 1.0)))
     return Case(number, design, environment, tuple((dict(given.chosen) | choose.chosen).items()))
+
+
+def disk_case(number: int) -> Case:
+    """Return the case with this number, with a quorum queue of any release, power losses and lost disks."""
+    given = power_case(number)
+    choose = Chooser(2 * PLACES + number)
+    environment = with_shares(given.environment, choose("power_off", (0.0, 0.3)), choose("disk_loss", (0.05, 0.2)))
+    return Case(number, given.design, environment, tuple((dict(given.chosen) | choose.chosen).items()))
 
 
 def a_quorum_design(choose: Chooser, *, awaits: bool = True) -> Design:
@@ -241,21 +249,16 @@ def failing(choose: Chooser, what: str, every_s: Sequence[float]) -> dict[str, o
 
 def with_losses(choose: Chooser, environment: Environment) -> Environment:
     """Add losses of power and disks to the failures."""
-    power, disk = choose("power_off", (0.0, 0.5, 1.0)), choose("disk_loss", (0.0, 0.0, 0.3))
+    return with_shares(environment, choose("power_off", (0.0, 0.5, 1.0)), choose("disk_loss", (0.0, 0.0, 0.3)))
+
+
+def with_shares(environment: Environment, power: float, disk: float = 0.0) -> Environment:
+    """Let these shares of the failures that are no stops be losses of power, and lose disks."""
     given = {name: getattr(environment, name) for name in ("node_failures", "host_failures", "rack_failures")}
     return replace(environment, **{
         name: replace(
             one, power_off_share=power * (1 - one.controlled_share), disk_loss_share=disk * (1 - one.controlled_share)
         )
-        for name, one in given.items() if one is not None
-    })  # fmt: skip
-
-
-def with_power_off(environment: Environment, share: float) -> Environment:
-    """Add losses of power to the failures."""
-    given = {name: getattr(environment, name) for name in ("node_failures", "host_failures", "rack_failures")}
-    return replace(environment, **{
-        name: replace(one, power_off_share=share * (1 - one.controlled_share))
         for name, one in given.items() if one is not None
     })  # fmt: skip
 

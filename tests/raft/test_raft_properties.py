@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from raft_cluster import ViolationError
 from raft_programs import PROGRAMS, Program, drawn, end_well, play
 
-from hawb.raft import election, membership, replication
+from hawb.raft import election, joining, replication
 from hawb.raft.member import NOWHERE, Member
 from hawb.raft.messages import AppendEntriesReply, Written
 from hawb.raft.ports import Out, bits_in
@@ -81,7 +81,7 @@ BUGS = {
     "takes entries wherever they come": (replication, "agrees", lambda t, member, index, term: True),
     "counts its own vote though it has left": (
         election, "has_majority", lambda t, member: bits_in(member.votes) >= majority(len(member.members))),
-    "changes two members at once": (membership, "may_change_members", lambda t, leader: True),
+    "changes two members at once": (joining, "may_change_members", lambda t, leader: True),
     "counts the write of an entry that was driven out": (
         HANDLERS, Written, write_of_any_generation),
 }  # fmt: skip

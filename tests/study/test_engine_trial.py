@@ -13,6 +13,7 @@ from random_studies import HORIZON_US, SEED, any_case
 from hawb.engine.core import runs
 from hawb.engine.core.ledger import imbalance
 from hawb.engine.core.state import RUNNING
+from hawb.engine.raft_groups.group import STORE
 from hawb.scenario.document import Step
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
@@ -188,6 +189,29 @@ def test_wiped_node_is_forgotten_and_joins_again():
         Step(ForgetClusterNode("a"), at=161), Step(Join("a"), at=161),
     )  # fmt: skip
     assert found.lost == 0
+
+
+def test_replaced_node_of_4_3_counts_for_the_majority_of_the_metadata_store():
+    """It joins once its removal is committed, though both commands are given at the same moment."""
+    quorum = Design(queue_type="quorum", nodes=3, replicas=3, version="4.3")
+    trial = Played(quorum, ENVIRONMENT, 5)
+    trial.through([
+        (100_000_000, KILL, 0b001), (100_000_000, LOSE_DISK, 0b001), (120_000_000, START, 0b001),
+        (150_000_000, KILL, 0b010),
+    ], 200_000_000)  # fmt: skip
+    assert trial.turn.groups[STORE].members[2].members == (0, 1, 2)
+    assert trial.turn.focus.store.up
+    assert not [refused for refused in trial.turn.refusals if "not_permitted" in refused.text]
+
+
+def test_only_member_without_its_disk_starts_anew_with_what_the_consumer_holds():
+    alone = Played(Design(queue_type="quorum", nodes=3, replicas=1, version="4.0"), ENVIRONMENT, 5)
+    alone.through([
+        (50_000_000, CONSUMERS_AWAY, 0), (100_000_000, KILL, 0b001), (100_000_000, LOSE_DISK, 0b001),
+        (120_000_000, START, 0b001),
+    ], 200_000_000)  # fmt: skip
+    assert alone.queue.up
+    assert alone.record().lost_confirmed > 0
 
 
 def test_node_waiting_for_a_wiped_node_is_force_booted():

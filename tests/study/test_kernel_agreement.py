@@ -30,7 +30,6 @@ from hawb.study.environment import (
     Calendar,
     Distribution,
     Environment,
-    GroupFailures,
     Partitions,
     Traffic,
 )
@@ -200,7 +199,6 @@ def test_unwritten_messages_of_a_master_are_lost_with_its_power():
 # What the kernel cannot do, and parts of it that have a form of their own
 
 PLAIN = Environment(traffic=Traffic(publish_per_s=1.0, consume_per_s=2.0))
-FAILING = {"every": Distribution(mean_s=100), "repair": Distribution(mean_s=10)}
 LATER = Calendar(every_days=1, down_s=60)
 
 
@@ -229,11 +227,6 @@ def with_traffic(**fields: object) -> Environment:
         (classic(operator_policy={"message-ttl": 3}), PLAIN, "policy"),
         (classic(net_ticktime=1), with_traffic(message_size_bytes=100_000), "net_ticktime"),
         (classic(upgrade=Upgrade(drain=True), version="3.8"), PLAIN, "upgrade.drain"),
-        (
-            classic(queue_type="quorum"),
-            Environment(rack_failures=GroupFailures(**FAILING, groups=2, disk_loss_share=0.1), traffic=PLAIN.traffic),
-            "disk_loss_share",
-        ),
         (
             classic(queue_type="quorum"),
             Environment(

@@ -39,12 +39,15 @@ from hawb.engine.core.state import (
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import exchanges, expiry, lifecycle
 from hawb.engine.raft_groups import hosting
-from hawb.engine.raft_groups.flowing import commit_at_once, elect_at_once
+from hawb.engine.raft_groups.flowing import (
+    commit_at_once,
+    elect_at_once,
+    remove_member_of_store,
+    replace_member_of_store,
+)
 from hawb.engine.raft_groups.group import STORE, Proposal, standing
-from hawb.engine.raft_groups.inputs import ask_leader
 from hawb.engine.raft_groups.leadership import can_commit, hosts, refresh
-from hawb.raft.member import start
-from hawb.raft.messages import Join, Leave
+from hawb.engine.raft_groups.ports import METADATA
 from hawb.rules.quorum import majority
 
 
@@ -65,7 +68,7 @@ def changed(turn: Turn, _event: MetadataChanged) -> None:
     """Append a change to the log and commit it, if a leader can commit."""
     group = turn.groups.own(STORE)
     if any(can_commit(turn, group, leader.id) for leader in group.leaders() if hosts(turn, group, leader.id)):
-        commit_at_once(turn, group, "metadata", 1, 0)
+        commit_at_once(turn, group, METADATA, 1, 0)
 
 
 def takes_members(turn: Turn, node: int) -> bool:
@@ -76,12 +79,7 @@ def takes_members(turn: Turn, node: int) -> bool:
 
 def node_joins(turn: Turn, node: int) -> None:
     """Add a new node to the group, with nothing on its disk yet. Remove its old member first if it had one."""
-    group, leader = turn.groups.own(STORE), turn.focus.store.master
-    if node in group.members[leader].members:
-        ask_leader(turn, STORE, leader, Leave(node))
-        commit_at_once(turn, group, "metadata", 1, 0)
-    group.members[node] = start(node)
-    ask_leader(turn, STORE, leader, Join(node))
+    replace_member_of_store(turn, turn.groups.own(STORE), node)
 
 
 def gains_majority_without(turn: Turn, origin: int, node: int) -> bool:
@@ -120,7 +118,7 @@ def takes_leave(turn: Turn, node: int) -> bool:
 def node_leaves(turn: Turn, node: int) -> None:
     """Remove a node's member from the group, unless it is the only one."""
     if turn.focus.store.master != NOWHERE and len(turn.groups[STORE].members) > 1:
-        ask_leader(turn, STORE, turn.focus.store.master, Leave(node))
+        remove_member_of_store(turn, turn.groups.own(STORE), turn.focus.store.master, node)
 
 
 def delete_by_half(turn: Turn, queue: Queue) -> None:

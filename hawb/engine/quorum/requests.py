@@ -249,7 +249,7 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
     def is_its_own(one: Proposal) -> bool:
         return enqueuers.sender(one.operation) == publisher
 
-    flows = turn.flowing and known and in_reach and takes_flows(turn, queue.name)
+    flows = turn.flowing and known and in_reach and flowing.takes_flows(turn, group)
     if flows and not asking.has_under_way(turn, group, is_its_own):
         flowing.commit_at_once(turn, group, "enqueue", operation.count, operation.size_bytes)
         unregistered.note_taken(turn, group, publisher)
@@ -269,17 +269,8 @@ def settle_flowing(turn: Turn, consumer: Consumer, count: int) -> None:
     Acknowledgements for messages returned meanwhile have no effect.
     """
     settled = min(count, runs.size(consumer.in_sequence))
-    if settled and takes_flows(turn, consumer.queue):
+    if settled and flowing.takes_flows(turn, turn.groups.own(consumer.queue)):
         flowing.commit_at_once(turn, turn.groups.own(consumer.queue), "settle", settled, 0)
-
-
-def takes_flows(turn: Turn, name: str) -> bool:
-    """Return True if a leader that can commit appends commands of clients with a rate at once.
-
-    It does not while it transfers leadership, or while a change of members is uncommitted, after which it may not lead.
-    """
-    leader = turn.groups[name].leaders()[0]
-    return leader.transferring_to == NOWHERE and leader.log.configurations[-1][0] <= leader.commit_index
 
 
 def takes_dead_letters(turn: Turn, queue: Queue) -> bool:

@@ -9,12 +9,13 @@ Source: `ra_server_proc`, `aten`, `rabbit_quorum_queue`.
 
 from __future__ import annotations
 
+from hawb.engine.cluster.node_ports import linked
 from hawb.engine.core.turn import Turn
 from hawb.engine.raft_groups.group import Group
-from hawb.engine.raft_groups.leadership import hosts
+from hawb.engine.raft_groups.leadership import ALL_NODES, hosts, latest_leader
 from hawb.engine.raft_groups.ports import (
     ELECTION_DUE,
-    ask_who_leads,
+    behind_us,
     drawn,
     has_given_up,
     hosted,
@@ -23,6 +24,7 @@ from hawb.engine.raft_groups.ports import (
     lacks_coordinator,
     member_of,
     plan,
+    plan_question,
     reached,
 )
 from hawb.raft.election import up_to_date
@@ -77,6 +79,21 @@ def arm(t: Turn, g: Group, node: int) -> None:
         return
     if bits_in(electors) >= majority(bits_in(group)) and not is_planned(t, g, ELECTION_DUE, node):
         plan(t, g, patience_us(t, g, node), ELECTION_DUE, node)
+
+
+def ask_who_leads(t: Turn, g: Group, member: Member) -> None:
+    """Let a member that has lost its disk ask for votes, as every member that starts without a leader does.
+
+    It cannot be elected, but a leader answers that it leads: it has nothing else to send to a member whose log it takes
+    for complete.
+    """
+    left = ALL_NODES
+    leader = latest_leader(t, g, left)
+    while leader != NOWHERE:
+        if linked(t, member.id, leader):
+            plan_question(t, g, member, leader, max(t.setup.link_us, behind_us(t, g, member.id, leader)))
+        left &= ~(1 << leader)
+        leader = latest_leader(t, g, left)
 
 
 def possible_voters(t: Turn, g: Group, candidate: Member, electors: int) -> int:

@@ -1,12 +1,14 @@
-"""Commands that flow to a leader that can commit, and are committed without time passing."""
+"""Commands that flow to a leader that can commit, and changes of the metadata store: committed without time passing."""
 
 from __future__ import annotations
 
 from hawb.engine.core.turn import Turn
 from hawb.engine.raft_groups.group import Group, Proposal
-from hawb.engine.raft_groups.hosting import apply_up_to, commit
+from hawb.engine.raft_groups.hosting import apply_up_to, commit, join_group, leave_group
 from hawb.engine.raft_groups.leadership import ALL_NODES, latest_leader, level
 from hawb.engine.raft_groups.ports import (
+    METADATA,
+    begin_member,
     count_replicated,
     enter,
     extend,
@@ -16,16 +18,27 @@ from hawb.engine.raft_groups.ports import (
     outbox,
     outputs,
     reached,
+    record,
 )
 from hawb.raft.election import on_election_timeout
-from hawb.raft.member import FOLLOWER, LEADER, Member, Peer
+from hawb.raft.joining import may_change_members
+from hawb.raft.member import FOLLOWER, LEADER, NOWHERE, Member, Peer
 from hawb.raft.messages import COMMITTED, SEND, WRITE, AnyMessage, Write
-from hawb.raft.ports import Out, bits_in, members_of, peers_of
+from hawb.raft.ports import Out, bits_in, configured_at, members_of, peers_of
 from hawb.raft.replication import append, end_step, on_written
 from hawb.raft.server import on_message
 from hawb.rules.quorum import majority
 
 SHARED = True  # the kernel of studies compiles this module
+
+
+def takes_flows(t: Turn, g: Group) -> bool:
+    """Return True if a leader that can commit appends commands of clients with a rate at once.
+
+    It does not while it transfers leadership, or while a change of members is uncommitted, after which it may not lead.
+    """
+    leader = member_of(t, g, latest_leader(t, g, ALL_NODES))
+    return leader.transferring_to == NOWHERE and configured_at(t, leader) <= leader.commit_index
 
 
 def commit_at_once(t: Turn, g: Group, says: object, count: int, size_bytes: int) -> None:
@@ -123,6 +136,31 @@ def elect_at_once(t: Turn, g: Group, node: int) -> None:
     on_election_timeout(out, member)
     end_step(out, member, last, generation)
     carry_all(t, g, reached(t, g, node) | 1 << node, out)
+
+
+def replace_member_of_store(t: Turn, g: Group, node: int) -> None:
+    """Add a member on a new node to the metadata store's group; remove its old member first if it had one."""
+    leader = record(t, g).master
+    if members_of(t, member_of(t, g, leader)) >> node & 1:
+        remove_member_of_store(t, g, leader, node)
+    await_change_permitted(t, g, leader)
+    begin_member(t, g, node, 0)
+    join_group(t, g, leader, node)
+
+
+def remove_member_of_store(t: Turn, g: Group, leader: int, node: int) -> None:
+    """Remove a member from the metadata store's group."""
+    await_change_permitted(t, g, leader)
+    leave_group(t, g, leader, node)
+
+
+def await_change_permitted(t: Turn, g: Group, leader: int) -> None:
+    """Commit the last change of the metadata store's members before the next one, if the leader can commit.
+
+    The command waits for it (`khepri_cluster:wait_for_cluster_change_permitted`).
+    """
+    if record(t, g).up and not may_change_members(outbox(t), member_of(t, g, leader)):
+        commit_at_once(t, g, METADATA, 1, 0)
 
 
 def carry_all(t: Turn, g: Group, here: int, out: Out) -> None:

@@ -12,20 +12,23 @@ Source: `ra_server_proc`, `rabbit_quorum_queue`.
 
 from __future__ import annotations
 
-from hawb.engine.cluster.node_ports import linked
+from hawb.engine.cluster.node_ports import linked, runs_anywhere
 from hawb.engine.core.turn import Turn
 from hawb.engine.raft_groups.elections import arm, call_elections, lacks_leader
 from hawb.engine.raft_groups.group import GONE, Group, Proposal
-from hawb.engine.raft_groups.leadership import hosts, latest_leader, level, refresh
+from hawb.engine.raft_groups.leadership import ALL_NODES, hosts, latest_leader, level, refresh
 from hawb.engine.raft_groups.ports import (
     ELECTION_DUE,
     LEADER_ELECTED,
     LOG_CUT,
     MEMBERS_ABREAST,
     await_handover,
+    begin_member,
     behind_us,
     crown,
+    drop_member,
     enter,
+    has_changed,
     hosted,
     is_committing,
     is_member,
@@ -35,19 +38,22 @@ from hawb.engine.raft_groups.ports import (
     outputs,
     plan,
     plan_arrival,
+    plan_removal,
     plan_write,
-    retire,
+    record,
+    recorded,
+    say_not_changed,
     say_refused_by,
-    start_anew,
     take_committed,
     transfer_us,
     unplan,
     waiting_of,
 )
 from hawb.raft.election import begin_again, on_election_timeout
+from hawb.raft.joining import join, leave
 from hawb.raft.member import LEADER, NOWHERE, Member
 from hawb.raft.messages import COMMITTED, SEND, START_TIMER, WRITE, AnyMessage, Committed, Output, Written
-from hawb.raft.ports import Out, configured_at
+from hawb.raft.ports import Out, bits_in, configured_at, members_of
 from hawb.raft.replication import end_step, on_tick, on_written
 from hawb.raft.server import on_message
 
@@ -131,7 +137,9 @@ def finish(t: Turn, g: Group, member: Member, out: Out, before: BeforeStep) -> N
     if member.role == LEADER and role != LEADER:
         crown(t, g, member)
         plan(t, g, t.setup.link_us, LEADER_ELECTED, node)
-    note_members(t, g, member)
+    members, known = members_of(t, member), recorded(t, g)
+    if known and members != known and latest_leader(t, g, ALL_NODES) == node:
+        note_members(t, g, members)
     steps_down = role == LEADER and member.role != LEADER
     changed = member.role != role or member.leader != leader or configured_at(t, member) != configured
     # A leader that has left the group still sends out what it has committed; once that is done the queue looks again.
@@ -232,3 +240,126 @@ def stop_member(t: Turn, g: Group, node: int) -> None:
     g.stopped |= 1 << node
     member_down(t, g)
     call_elections(t, g)
+
+
+# Members come and go
+
+
+def start_anew(t: Turn, g: Group, node: int) -> None:
+    """Start a member whose disk was lost.
+
+    If no member has anything left, it starts the group anew (`rabbit_quorum_queue:recover`; a real one starts with the
+    record's members in any case). A member that the record lacks is not started, though other members may not know of
+    its removal.
+    """
+    members, known = recorded(t, g), 0
+    for other in range(t.setup.nodes):
+        if is_member(t, g, other):
+            known |= members_of(t, member_of(t, g, other))
+    if members >> node & 1 and known >> node & 1:
+        begin_member(t, g, node, 0)
+    elif members >> node & 1 and not known:
+        begin_member(t, g, node, members)
+
+
+def lose_member(t: Turn, g: Group, node: int) -> None:
+    """Lose what a member had on its node's disk."""
+    drop_member(t, g, node)
+    plan(t, g, 0, LOG_CUT, node)
+    refresh(t, g)
+    level(t, g)
+
+
+def add_member(t: Turn, g: Group, leader: int, node: int) -> None:
+    """Let a leader add a member on a node, whose log is empty.
+
+    A member that a drain had stopped is gone since its removal; the new one starts on the drained node.
+    """
+    if not is_member(t, g, node) or g.stopped >> node & 1:
+        begin_member(t, g, node, 0)
+        g.stopped &= ~(1 << node)
+    join_group(t, g, leader, node)
+
+
+def join_group(t: Turn, g: Group, leader: int, node: int) -> None:
+    """Append to a leader's log that a member joins, unless the leader refuses that."""
+    member, out = member_of(t, g, leader), outbox(t)
+    before = as_it_is(t, member)
+    say_not_changed(t, join(out, member, node))
+    finish(t, g, member, out, before)
+
+
+def leave_group(t: Turn, g: Group, leader: int, node: int) -> None:
+    """Append to a leader's log that a member leaves, unless the leader refuses that."""
+    member, out = member_of(t, g, leader), outbox(t)
+    before = as_it_is(t, member)
+    say_not_changed(t, leave(out, member, node))
+    finish(t, g, member, out, before)
+
+
+def remove_member(t: Turn, g: Group, leader: int, node: int) -> None:
+    """Append the removal of a member to the leader's log, where it counts at once.
+
+    Source: `ra:remove_member`, after_log_append.
+    """
+    leave_group(t, g, leader, node)
+    if node != leader and not members_of(t, member_of(t, g, leader)) >> node & 1:
+        plan_removal(t, g, leader, node)
+
+
+def remove_member_of_forgotten(t: Turn, g: Group, node: int) -> None:
+    """Remove the member on a node that the cluster forgets, if there is a leader and another member."""
+    leader = record(t, g).master
+    if leader != NOWHERE and bits_in(recorded(t, g)) > 1:
+        remove_member(t, g, leader, node)
+
+
+def removal_written(t: Turn, g: Group, leader: int, removed: int) -> None:
+    """Delete a removed member with its disk, whether or not its removal is committed (`ra:force_delete_server`).
+
+    The leader has to reach its node. The deletion follows a transaction on the queue's record, by the end of which the
+    leader has written the removal; if the leader goes down before, the member is still there when it comes back. A
+    leader that removes itself stays until that is committed; a real one is deleted as soon as the other members have
+    been sent its entries.
+    """
+    if hosts(t, g, leader):
+        member = member_of(t, g, leader)
+        has_left = is_member(t, g, removed) and not members_of(t, member) >> removed & 1
+        is_reached = linked(t, leader, removed) or not runs_anywhere(t, removed)
+        if has_left and is_reached and configured_at(t, member) <= member.written:
+            lose_member(t, g, removed)
+
+
+def retire(t: Turn, g: Group) -> bool:
+    """Delete members that have left the group for good; return True if there were any.
+
+    A member on a node that is down is not started again (`rabbit_quorum_queue:delete_member`,
+    `rabbit_amqqueue:find_recoverable_queues`).
+    """
+    if not has_changed(t, g):
+        return False
+    latest = latest_configured(t, g)
+    retired = False
+    if configured_at(t, latest) <= latest.commit_index:
+        for node in range(t.setup.nodes):
+            if is_member(t, g, node) and not members_of(t, latest) >> node & 1:
+                drop_member(t, g, node)
+                retired = True
+    return retired
+
+
+def latest_configured(t: Turn, g: Group) -> Member:
+    """Return the member that has committed most; among equals, one with the latest change of the members."""
+    found = NOWHERE
+    for node in range(t.setup.nodes):
+        if is_member(t, g, node) and (found == NOWHERE or is_configured_later(t, g, node, found)):
+            found = node
+    return member_of(t, g, found)
+
+
+def is_configured_later(t: Turn, g: Group, node: int, other: int) -> bool:
+    """Return True if a member has committed more than another or, if as much, has a later change of the members."""
+    member, than = member_of(t, g, node), member_of(t, g, other)
+    if member.commit_index != than.commit_index:
+        return member.commit_index > than.commit_index
+    return configured_at(t, member) > configured_at(t, than)

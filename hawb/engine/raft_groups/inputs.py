@@ -16,13 +16,13 @@ from hawb.engine.raft_groups.events import (
     ElectionDue,
     HandoverDue,
     LinksSuspected,
-    LogCut,
     MajorityReached,
     RaftArrives,
     RaftWritten,
+    RemovalWritten,
 )
 from hawb.engine.raft_groups.group import STORE, Group
-from hawb.engine.raft_groups.leadership import hosts, level, refresh
+from hawb.engine.raft_groups.leadership import hosts, refresh
 from hawb.engine.raft_groups.ports import note_ballot
 from hawb.raft.member import FOLLOWER, LEADER, NOWHERE
 from hawb.raft.messages import AppendEntries, ConditionTimeout, ForceMemberChange, InstallSnapshot
@@ -102,7 +102,7 @@ def stand_alone(turn: Turn, name: str, node: int) -> None:
     """
     group = turn.groups.own(name)
     for other in [other for other in group.members if other != node]:
-        lose_disk(turn, name, other)
+        hosting.lose_member(turn, group, other)
     group.members[node].role = FOLLOWER  # a leader steps down first
     ask_leader(turn, name, node, ForceMemberChange())
 
@@ -147,13 +147,11 @@ def node_noticed_down(turn: Turn) -> None:
         elections.call_elections(turn, turn.groups.own(name))
 
 
-def lose_disk(turn: Turn, name: str, node: int) -> None:
-    """Lose what a member had on its node's disk."""
-    group = turn.groups.own(name)
-    group.members.pop(node, None)
-    turn.schedule(0, LogCut(name))
-    refresh(turn, group)
-    level(turn, group)
+def removal_written(turn: Turn, event: RemovalWritten) -> None:
+    """Delete a removed member, if its group is still there."""
+    group = turn.groups.get(event.queue)
+    if group is not None and group.number == event.group:
+        hosting.removal_written(turn, turn.groups.own(event.queue), event.node, event.removed)
 
 
 def links_silent(turn: Turn, links: Iterable[tuple[int, int]]) -> None:

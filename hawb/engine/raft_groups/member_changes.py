@@ -23,13 +23,13 @@ from hawb.engine.core.naming import described, split_queue
 from hawb.engine.core.state import NOWHERE, QUORUM, STREAM, Queue
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues.access import is_absent
-from hawb.engine.raft_groups import inputs
-from hawb.engine.raft_groups.events import MemberAwaited, RemovalWritten
+from hawb.engine.raft_groups import hosting, inputs
+from hawb.engine.raft_groups.events import MemberAwaited
 from hawb.engine.raft_groups.group import STORE, Group
 from hawb.engine.raft_groups.hosting import member_up, stop_member
 from hawb.engine.raft_groups.leadership import hosts
-from hawb.raft.member import LEADER, start
-from hawb.raft.messages import Join, Leave, TransferLeadership
+from hawb.raft.member import LEADER
+from hawb.raft.messages import TransferLeadership
 from hawb.rules import patterns
 from hawb.rules.patterns import Match
 from hawb.rules.quorum import is_sent_all, majority
@@ -74,12 +74,7 @@ def add_member(turn: Turn, name: str, node: int) -> None:
     elif not is_led(turn, queue) or awaits_coordinator(turn, queue, AddReplica(name, node)):
         return
     elif node not in queue.members:
-        group = turn.groups.own(name)
-        if node not in group.members or group.stopped >> node & 1:
-            # A member that a drain had stopped is gone since its removal; the new one starts on the drained node.
-            group.members[node] = start(node)
-            group.stopped &= ~(1 << node)
-        inputs.ask_leader(turn, name, queue.master, Join(node))
+        hosting.add_member(turn, turn.groups.own(name), queue.master, node)
         await_member(turn, queue, node)
 
 
@@ -117,7 +112,7 @@ def delete_member(turn: Turn, name: str, node: int) -> None:
         last_stream = queue.type == STREAM
         turn.refuse(None, "last_stream_member" if last_stream else "the last node cannot be removed: last_node")
     elif is_led(turn, queue):
-        remove(turn, name, node)
+        hosting.remove_member(turn, turn.groups.own(name), queue.master, node)
         if turn.settings.profile.version == "3.8" and not turn.runs_anywhere(node):
             turn.refuse(None, "nodedown")
 
@@ -125,37 +120,6 @@ def delete_member(turn: Turn, name: str, node: int) -> None:
 def awaits_coordinator(turn: Turn, queue: Queue, request: object, text: str = streams.UNAVAILABLE) -> bool:
     """Return True if a request is about a stream and its coordinator has no majority; then the step waits."""
     return queue.type == STREAM and streams.awaits_coordinator(turn, turn.first_running(), (request,), text)
-
-
-def remove(turn: Turn, name: str, node: int) -> None:
-    """Append the removal of a member to the leader's log, where it counts at once.
-
-    Source: `ra:remove_member`, after_log_append.
-    """
-    leader = turn.queues[name].master
-    inputs.ask_leader(turn, name, leader, Leave(node))
-    group = turn.groups[name]
-    if node != leader and node not in group.members[leader].members:
-        event = RemovalWritten(name, leader, group.number, node)
-        turn.schedule(turn.settings.timing.fsync_us, event)
-
-
-def removal_written(turn: Turn, event: RemovalWritten) -> None:
-    """Delete a removed member with its disk, whether or not its removal is committed (`ra:force_delete_server`).
-
-    The leader has to reach its node. The deletion follows a transaction on the queue's record, by the end of which the
-    leader has written the removal; if the leader goes down before, the member is still there when it comes back. A
-    leader that removes itself stays until that is committed; a real one is deleted as soon as the other members have
-    been sent its entries.
-    """
-    name, group = event.queue, turn.groups.get(event.queue)
-    if group is None or group.number != event.group or not hosts(turn, group, event.node):
-        return
-    log = group.members[event.node].log
-    index, members = log.configurations[-1]
-    out_of_reach = turn.runs_anywhere(event.removed) and not turn.linked(event.node, event.removed)
-    if index <= log.written and event.removed in set(group.members) - set(members) and not out_of_reach:
-        inputs.lose_disk(turn, name, event.removed)
 
 
 def is_led(turn: Turn, queue: Queue) -> bool:
@@ -241,9 +205,7 @@ def forget(turn: Turn, node: int, *, fails: bool = False) -> None:
         loses[STREAM] = False
     losing = [name for name in members_on(turn, node) if loses[turn.queues[name].type]]
     for name in changing(turn, losing, node, DeleteReplica, forget_fails(turn, node)):
-        queue = turn.queues[name]
-        if queue.master != NOWHERE and len(queue.members) > 1:
-            remove(turn, name, node)
+        hosting.remove_member_of_forgotten(turn, turn.groups.own(name), node)
 
 
 def forget_fails(turn: Turn, node: int) -> str:
@@ -365,4 +327,4 @@ def lose_disk(turn: Turn, node: int) -> None:
     """Lose what members at a node had on its disk."""
     for name, group in sorted(turn.groups.items()):
         if node in group.members and (name == STORE or turn.queues.get(name) is not None):
-            inputs.lose_disk(turn, name, node)
+            hosting.lose_member(turn, turn.groups.own(name), node)

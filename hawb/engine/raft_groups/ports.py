@@ -28,8 +28,10 @@ from hawb.engine.raft_groups.events import (
     MembersAbreast,
     RaftArrives,
     RaftWritten,
+    RemovalWritten,
 )
 from hawb.engine.raft_groups.group import STORE, Group, Proposal
+from hawb.raft.joining import ACCEPTED, REFUSALS
 from hawb.raft.log import Run
 from hawb.raft.member import Member, start
 from hawb.raft.membership import on_command
@@ -53,6 +55,9 @@ CONDITION_US = 30_000_000
 ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED = ElectionDue, LeaderElected, MajorityReached
 LOG_CUT, MEMBERS_ABREAST = LogCut, MembersAbreast
 """The kinds of events of a group."""
+
+METADATA = "metadata"
+"""The command of a change of the metadata."""
 
 # Facts
 
@@ -248,34 +253,39 @@ def extend(_: Turn, member: Member, leader: Member, says: object, count: int) ->
     member.commit_index = new.last
 
 
-# Members with empty disks
+# Members that come and go
 
 
-def ask_who_leads(t: Turn, g: Group, member: Member) -> None:
-    """Let a member that has lost its disk ask for votes, as every member that starts without a leader does.
-
-    It cannot be elected, but a leader answers that it leads: it has nothing else to send to a member whose log it takes
-    for complete.
-    """
-    for leader in g.leaders():
-        if t.linked(member.id, leader.id):
-            delay_us = max(t.setup.link_us, behind_us(t, g, member.id, leader.id))
-            plan_arrival(t, g, PreVote(member.id, leader.id, member.term, 0, 0), delay_us)
+def begin_member(_: Turn, g: Group, node: int, members: int) -> None:
+    """Begin a member with an empty disk in a new group of `members`, as bits; with 0 it is about to join one."""
+    g.members[node] = start(node, nodes_of(members))
 
 
-def start_anew(t: Turn, g: Group, node: int) -> None:
-    """Start a member whose disk was lost.
+def drop_member(_: Turn, g: Group, node: int) -> None:
+    """Delete a member with all that it has on its node's disk, if there is one."""
+    g.members.pop(node, None)
 
-    If no member has anything left, it starts the group anew (`rabbit_quorum_queue:recover`; a real one starts with the
-    record's members in any case). A member that the record lacks is not started, though other members may not know of
-    its removal.
-    """
-    recorded = next((side.queues[g.name].members for side in t.sides.values() if g.name in side.queues), ())
-    others = g.members.values()
-    if node in recorded and any(node in other.members for other in others):
-        g.members[node] = start(node)
-    elif node in recorded and not any(other.members for other in others):
-        g.members[node] = start(node, recorded)
+
+def has_changed(_: Turn, g: Group) -> bool:
+    """Return True if a member's log names other members than the group has."""
+    here = bits_of(g.members)
+    return any(here & ~members_of((), member) for member in g.members.values())
+
+
+def plan_question(t: Turn, g: Group, member: Member, leader: int, delay_us: int) -> None:
+    """Schedule that the request for votes of a member without a log reaches a leader."""
+    plan_arrival(t, g, PreVote(member.id, leader, member.term, 0, 0), delay_us)
+
+
+def plan_removal(t: Turn, g: Group, leader: int, removed: int) -> None:
+    """Schedule that a leader's disk has the removal of a member."""
+    t.schedule(t.setup.fsync_us, RemovalWritten(g.name, leader, g.number, removed))
+
+
+def say_not_changed(t: Turn, refusal: int) -> None:
+    """Refuse the step for the reason why a leader refuses to change its group, if there is one."""
+    if refusal != ACCEPTED:
+        t.refuse(None, REFUSALS[refusal])
 
 
 # Record of the queue
@@ -334,30 +344,18 @@ def crown(t: Turn, g: Group, leader: Member) -> None:
     t.focus = focus
 
 
-def note_members(t: Turn, g: Group, member: Member) -> None:
-    """Record the members in a member's log, if that member is the leader of the latest term."""
-    queue = t.queues.get(g.name)
-    is_other = queue is not None and set(member.members) != set(queue.members)
-    if is_other and [leader.id for leader in g.leaders()[:1]] == [member.id]:
-        change_members(t, queue, member.members)
+def recorded(t: Turn, g: Group) -> int:
+    """Return the members in the queue's record, as bits; 0 for the metadata store, which has none."""
+    for side in (t.focus, *t.sides.values()):
+        if g.name in side.queues:
+            return bits_of(side.queues[g.name].members)
+    return 0
 
 
-def retire(t: Turn, g: Group) -> bool:
-    """Delete members that have left the group for good; return True if there were any.
-
-    A member on a node that is down is not started again (`rabbit_quorum_queue:delete_member`,
-    `rabbit_amqqueue:find_recoverable_queues`).
-    """
-    here = bits_of(g.members)
-    if not any(here & ~members_of((), member) for member in g.members.values()):
-        return False
-    latest = max(g.members.values(), key=lambda member: (member.commit_index, member.log.configurations[-1][0]))
-    index, members = latest.log.configurations[-1]
-    left = {node: member for node, member in g.members.items() if node in members}
-    if index > latest.commit_index or len(left) == len(g.members):
-        return False
-    g.members = left
-    return True
+def note_members(t: Turn, g: Group, members: int) -> None:
+    """Give the queue's record on the current side, if there is one, other members."""
+    if g.name in t.queues:
+        change_members(t, t.queues[g.name], nodes_of(members))
 
 
 def note_abreast(t: Turn, g: Group, abreast: int) -> bool:
@@ -385,7 +383,8 @@ PORTS = (
     "hosted", "reached", "in_sight", "has_given_up", "lacks_coordinator", "drawn", "plan", "unplan", "is_planned",
     "await_handover", "outbox", "outputs", "say_refused_by", "transfer_us", "count_replicated", "behind_us",
     "plan_arrival", "plan_write", "enter", "take_committed", "is_committing", "is_to_be_done", "waiting_of",
-    "offset_of", "extend", "ask_who_leads", "start_anew", "has_record", "record", "say_available", "count_times",
-    "crown", "note_members", "retire", "note_abreast",
+    "offset_of", "extend", "METADATA", "begin_member", "drop_member", "has_changed", "plan_question", "plan_removal",
+    "say_not_changed", "has_record", "record", "say_available", "count_times", "crown", "recorded", "note_members",
+    "note_abreast",
 )  # fmt: skip
 """The ports that engine and kernel both implement."""

@@ -53,6 +53,7 @@ compiled from the same code with other parts, too, so that a study of the one do
 - `fifo`: the queue's messages and its consumer
 - `channels`: publishers' confirms
 - `metadata_store`: Khepri, a second Raft group
+- `quorum_disks`: nodes that lose their disks, join again and get members again
 - `quorum_nodes`, `quorum_flows`, `quorum_trial`: the parts of a trial that differ from a classic queue's
 
 For a search of stories (`hawb.planning.explore`), of a classic queue without consumers, the same holds, as far as a

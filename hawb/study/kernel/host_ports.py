@@ -1,20 +1,23 @@
 """The ports of Raft groups (`hawb.engine.raft_groups.ports`), for the kernel.
 
-It is for a whole network, where no disk is lost and the members stay the same. `g` is `t.queue` or `t.store`, and the
-outbox is the trial itself.
+It is for a whole network. `g` is `t.queue` or `t.store`, and the outbox is the trial itself. A trial falls back to the
+engine where members that have lost their disks elect two leaders in one term, or one that lacks a part of what is
+committed.
 """
 
 from __future__ import annotations
 
 from hawb.engine.core import randomness
 from hawb.raft.member import LEADER
-from hawb.raft.messages import APPEND_ENTRIES_RPC
+from hawb.raft.messages import APPEND_ENTRIES_RPC, PRE_VOTE_RPC
 from hawb.study.compiled import inner, with_arrays
 from hawb.study.draws import below
-from hawb.study.kernel.quorum_group import enter_entries
+from hawb.study.kernel import windows
+from hawb.study.kernel.quorum_group import begin_empty, enter_entries
 from hawb.study.kernel.quorum_state import (
     ELECTION_DUE,
     ENQUEUE,
+    ENQUEUED,
     FIFTH,
     FIRST,
     FOURTH,
@@ -27,6 +30,7 @@ from hawb.study.kernel.quorum_state import (
     PROPOSED,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
+    REMOVAL_WRITTEN,
     SECOND,
     THIRD,
 )
@@ -36,6 +40,7 @@ from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import (
     KIND,
     NEVER,
+    NONE,
     RUNNING,
     TIME,
     WAITING,
@@ -49,10 +54,10 @@ from hawb.study.kernel.state import (
 __all__ = ["ELECTION_DUE", "LEADER_ELECTED", "LOG_CUT", "MAJORITY_REACHED", "MEMBERS_ABREAST", "is_member"]
 """The ports from other modules."""
 
-ELECTION = randomness.ELECTION
+ELECTION, METADATA = randomness.ELECTION, ENQUEUED
 
-say_refused_by = await_handover = note_members = retire = ask_who_leads = start_anew = nothing
-"""There is no trace, no leader hands over, and no member joins or leaves."""
+say_refused_by = await_handover = say_not_changed = nothing
+"""There is no trace, and no leader hands over."""
 lacks_coordinator = offset_of = nothing
 """There are no streams, and batches are not recorded."""
 
@@ -65,13 +70,13 @@ def note_hosts(t):
 
     These are read more often than they change.
     """
-    t.queue.here = running_bits(t) & t.setup.members
+    t.queue.here = running_bits(t) & t.queue.present
 
 
 @inner
 def hosted(t, g, *_):
     """Return the nodes whose members run, as bits."""
-    return (started_bits(t) if g.store else g.here) & ~g.stopped
+    return (started_bits(t) & g.present if g.store else g.here) & ~g.stopped
 
 
 @inner
@@ -287,7 +292,65 @@ def extend(t, member, leader, says, count):
     member.last_term = leader.term
 
 
+# Members that come and go
+
+
+@inner
+def begin_member(t, g, node, members):
+    """Begin a member with an empty disk in a new group of `members`, as bits; with 0 it is about to join one."""
+    begin_empty(t, g, node, members)
+    g.present |= 1 << node
+    g.changes += 1
+    members_changed(t, g)
+
+
+@inner
+def drop_member(t, g, node):
+    """Delete a member with all that it has on its node's disk, if there is one."""
+    g.present &= ~(1 << node)
+    members_changed(t, g)
+
+
+@inner
+def members_changed(t, g):
+    """Note the nodes on which members run, and that their order of elections is to be drawn again."""
+    g.drawn_for = NONE
+    note_hosts(t)
+
+
+@inner
+def has_changed(t, g):
+    """Return True if a member's log may name other members than the group has."""
+    return g.changes > 0 or t.counts[g.store, 0] > 0
+
+
+@inner
+def plan_question(t, g, member, leader, delay_us):
+    """Schedule that the request for votes of a member without a log reaches a leader."""
+    row = t.agenda[t.moment.agenda]
+    schedule(t, delay_us, RAFT_ARRIVES + g.store * OF_STORE, leader, member.id, PRE_VOTE_RPC, member.term)
+    row[FIRST] = row[SECOND] = row[THIRD] = row[FOURTH] = row[FIFTH] = 0
+
+
+@inner
+def plan_removal(t, g, leader, removed):
+    """Schedule that a leader's disk has the removal of a member."""
+    schedule(t, t.setup.fsync_us, REMOVAL_WRITTEN, leader, removed)
+
+
 # Record of the queue
+
+
+@inner
+def recorded(t, g):
+    """Return the members in the queue's record, as bits; 0 for the metadata store, which has none."""
+    return g.recorded
+
+
+@inner
+def note_members(t, g, members):
+    """Give the queue's record other members."""
+    g.recorded = members
 
 
 @inner
@@ -330,8 +393,30 @@ def count_times(t, g):
 
 @inner
 def crown(t, g, leader):
-    """Record the election of a leader."""
+    """Record the election of a leader. If all disks are lost, so is what the queue holds.
+
+    Raise OverflowError if another member has led in its term or later, or it lacks a part of what is committed.
+    """
+    if leader.term <= g.led_term:
+        raise OverflowError("two leaders in one term, since a member has lost its disk with its vote")
+    g.led_term = leader.term
+    if not g.store and leader.last_index - 1 < g.applied:
+        if leader.last_index > 1:
+            raise OverflowError("a leader that lacks a part of what is committed, since too many disks are lost")
+        lose_content(t)
     g.holder = leader.id
+
+
+@inner
+def lose_content(t):
+    """Lose what the queue holds but what the consumer holds: `hawb.engine.quorum.losses.end_with_log`."""
+    for k in range(1, t.ready[0, 0] + 1):
+        windows.add(t.lost, t.ready[k, 0], t.ready[k, 1])
+    for k in range(1, t.returns[0, 0] + 1):
+        windows.add(t.lost, t.returns[k, 0], t.returns[k, 1])
+    windows.clear(t.ready)
+    windows.clear(t.returns)
+    t.queue.applied = t.queue.places = t.queue.cut_at = t.queue.moved = 0
 
 
 @inner
@@ -340,5 +425,7 @@ def note_abreast(t, g, abreast):
 
     Return True if there are new ones and messages that the last leader could not deliver.
     """
+    if not g.store:
+        abreast &= g.recorded
     had, g.abreast = g.abreast, abreast
     return not g.store and t.missing[0, 0] > 0 and abreast & ~had != 0

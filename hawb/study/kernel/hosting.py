@@ -16,9 +16,14 @@ message_arrives, written = HOST.of(hosting_of_turns.message_arrives), HOST.of(ho
 stand_for_election = HOST.of(hosting_of_turns.stand_for_election)
 election_due, call_elections = HOST.of(hosting_of_turns.election_due), HOST.of(elections.call_elections)
 member_up, member_down = HOST.of(hosting_of_turns.member_up), HOST.of(hosting_of_turns.member_down)
+add_member, lose_member = HOST.of(hosting_of_turns.add_member), HOST.of(hosting_of_turns.lose_member)
+removal_written = HOST.of(hosting_of_turns.removal_written)
+remove_member_of_forgotten = HOST.of(hosting_of_turns.remove_member_of_forgotten)
 stop_member, look_around = HOST.of(hosting_of_turns.stop_member), HOST.of(hosting_of_turns.look_around)
 hosts, is_led, level, refresh = map(
     HOST.of, (leadership.hosts, leadership.is_led, leadership.level, leadership.refresh)
 )  # fmt: skip
 commit_at_once, enter_at_once = HOST.of(flowing.commit_at_once), HOST.of(flowing.enter_at_once)
-elect_at_once = HOST.of(flowing.elect_at_once)
+replace_member_of_store = HOST.of(flowing.replace_member_of_store)
+remove_member_of_store = HOST.of(flowing.remove_member_of_store)
+elect_at_once, takes_flows = HOST.of(flowing.elect_at_once), HOST.of(flowing.takes_flows)

@@ -1,12 +1,14 @@
 """Khepri in a trial or a search: the metadata store of 4.3 as a second Raft group, `hawb.engine.cluster.khepri`.
 
-Its log has the entries that open terms, and one for each node that is marked as drained: in a trial no other metadata
-changes. A trial in which a node is to be marked while the store has no majority falls back to the engine.
+Its log has the entries that open terms, and one for each node that is marked as drained, forgotten or joins: in a trial
+no other metadata changes. A trial in which a node is to be marked or forgotten while the store has no majority falls
+back to the engine.
 """
 
 from __future__ import annotations
 
 from hawb.study.compiled import inner
+from hawb.study.kernel.host_ports import member_of
 from hawb.study.kernel.hosting import (
     commit_at_once,
     elect_at_once,
@@ -16,6 +18,7 @@ from hawb.study.kernel.hosting import (
     message_arrives,
     written,
 )
+from hawb.study.kernel.node_ports import members
 from hawb.study.kernel.quorum_group import stand_members
 from hawb.study.kernel.quorum_state import (
     ELECTION_DUE,
@@ -32,10 +35,10 @@ from hawb.study.kernel.state import hand_to_engine, next_number, schedule
 def stand(t):
     """Create the store of a cluster at the start, led by the first node."""
     if t.setup.khepri:
-        t.store.store, t.store.number, t.store.applied = 1, next_number(t), 1
+        t.store.store, t.store.number, t.store.applied, t.store.present = 1, next_number(t), 1, members(t)
         stand_members(t, t.store)
         elect_at_once(t, t.store, 0)
-        t.store.master, t.store.up = 0, 1
+        t.store.master, t.store.up, t.store.led_term = 0, 1, member_of(t, t.store, 0).term
 
 
 @inner
@@ -58,6 +61,13 @@ def mark(t, node):
     if t.setup.khepri:
         if not t.store.up:
             hand_to_engine(t)
+        note_change(t)
+
+
+@inner
+def note_change(t):
+    """Append a change of the metadata to Khepri's log, if the cluster uses Khepri."""
+    if t.setup.khepri:
         schedule(t, 0, METADATA_CHANGED)
 
 

@@ -62,8 +62,8 @@ def focus_on(t, side):
 
 @inner
 def members(t):
-    """Return the members of the cluster, as bits: all nodes."""
-    return (1 << t.setup.nodes) - 1
+    """Return the members of the cluster, as bits."""
+    return (1 << t.setup.nodes) - 1 & ~t.moment.forgotten
 
 
 @inner
@@ -162,6 +162,11 @@ def reaches_store(t, node):
 
 
 @inner
+def note_change(t):
+    """Do nothing: without Khepri no log has changes of the metadata."""
+
+
+@inner
 def count_waiting_changes(t):
     """Return the number of waiting changes."""
     return t.queue.waiting_changes
@@ -192,5 +197,5 @@ def keep_waiting_changes(t, kept):
 
 # Trace
 
-cause = blame = say_healing = say_gave_up = note_change = nothing
-"""Causes, restarts, abandoned boots and changes of metadata, which a trial does not record."""
+cause = blame = say_healing = say_gave_up = nothing
+"""Causes, restarts and abandoned boots, which a trial does not record."""

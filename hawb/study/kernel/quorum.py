@@ -27,7 +27,7 @@ from hawb.study.kernel.fifo import (
     take_late,
     unsubscribe,
 )
-from hawb.study.kernel.hosting import commit_at_once, enter_at_once, is_led, refresh
+from hawb.study.kernel.hosting import commit_at_once, enter_at_once, is_led, refresh, takes_flows
 from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.quorum_group import row_of, withdraw
 from hawb.study.kernel.quorum_log import cut
@@ -167,6 +167,13 @@ def node_back(t, node):
 
 
 @inner
+def lose_channels_of(t, node):
+    """Let the leader find that the consumer is gone that died with a node which is forgotten."""
+    if t.consumer.node == node and is_known_dead(t):
+        ask_for(t, NO_PROCESS, NOWHERE, NONE, 0, 0)
+
+
+@inner
 def connection_fails(t, node):
     """End the consumer's connection with an error."""
     if t.consumer.node == node and t.consumer.state != CLOSED:
@@ -221,12 +228,12 @@ def come(t, q, p, count, more_room):
     t.book.published += count
     if t.queue.up:
         register(t, t.queue, to_be_known(t, channel))
-    flows = t.queue.up and is_registered(t, t.queue, to_be_known(t, channel))
+    flows = t.queue.up and is_registered(t, t.queue, to_be_known(t, channel)) and takes_flows(t, t.queue)
     if flows and not has_under_way(t, t.queue, channel):
         commit_at_once(t, t.queue, ENQUEUED, count, t.setup.size_bytes)
         cut(t, True)
         put_behind(t.ready, after, after + count)
-        answers_us = group_answer_us(t, q, p.node, bits_in(t.setup.members) - 1, t.setup.persistent)
+        answers_us = group_answer_us(t, q, p.node, bits_in(t.queue.recorded) - 1, t.setup.persistent)
         await_each(t, after, count, lag_us(t, p) + answers_us)
         return
     ask_to_take(t, publisher.node, channel, after, count, flows)

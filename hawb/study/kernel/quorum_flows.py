@@ -6,7 +6,7 @@ from hawb.study.compiled import inner, with_parts
 from hawb.study.kernel import closing, publishing, steady, steady_ports, windows
 from hawb.study.kernel.channels import settle_each
 from hawb.study.kernel.fifo import come_back, deliver, settle, waits
-from hawb.study.kernel.hosting import commit_at_once
+from hawb.study.kernel.hosting import commit_at_once, takes_flows
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
 from hawb.study.kernel.quorum_state import SETTLED, SETTLES
 from hawb.study.kernel.state import NONE
@@ -31,7 +31,8 @@ def flow(t, until_us):
         come_back(t, useful)
         deliver(t, True, useful)
         if useful and t.held[0, 0]:
-            commit_at_once(t, t.queue, SETTLED, min(useful, windows.total(t.held)), 0)
+            if takes_flows(t, t.queue):
+                commit_at_once(t, t.queue, SETTLED, min(useful, windows.total(t.held)), 0)
             settle(t, useful, True)
     settle_each(t)
     do_committed(t)

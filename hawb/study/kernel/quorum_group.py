@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hawb.raft.member import NOWHERE
+from hawb.raft.member import FOLLOWER, NOWHERE
 from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_state import (
@@ -10,10 +10,11 @@ from hawb.study.kernel.quorum_state import (
     BASE_TERM,
     ENQUEUE,
     FIRST,
+    MOST_TERMS,
     RAFT_ARRIVES,
     THIRD,
 )
-from hawb.study.kernel.raft_log import has_entry, is_member, row_of_member, row_of_term
+from hawb.study.kernel.raft_log import begin_configurations, has_entry, is_member, row_of_member, row_of_term
 from hawb.study.kernel.state import KIND, NONE, C
 
 FEW_ENTRIES = 8
@@ -25,11 +26,31 @@ def stand_members(t, g):
     """Set up the members of a group that has just been declared."""
     begun = t.terms[row_of_term(t, g.store, 1)]
     begun[0], begun[BASE_INDEX], begun[BASE_TERM] = 1, 0, 0
+    begin_configurations(t, g.store, g.present)
     for node in range(t.setup.nodes):
         member = t.members[row_of_member(t, g.store, node)]
         member.id, member.store = node, g.store
         member.last_index = member.last_term = member.written = member.term = member.commit_index = member.agreed = 1
         member.voted_for = member.leader = member.transferring_to = NOWHERE
+        member.opened, member.group, member.configured = 1, g.present, 0
+
+
+@inner
+def begin_empty(t, g, node, members):
+    """Begin a member with an empty disk in a new group of `members`, as bits; with 0 it is about to join one."""
+    member = t.members[row_of_member(t, g.store, node)]
+    member.id, member.store, member.role = node, g.store, FOLLOWER
+    member.last_index = member.last_term = member.written = member.generation = member.term = member.commit_index = 0
+    member.snapshot_index = member.snapshot_term = member.votes = member.agreed = member.asked = member.others = 0
+    member.voted_for = member.leader = member.transferring_to = NOWHERE
+    member.opened, member.group, member.configured = int(members != 0), members, 0
+    if members:
+        begin_configurations(t, g.store, members)
+        for term in range(MOST_TERMS):
+            t.terms[row_of_term(t, g.store, term)][0] = 0
+        g.led_term = 0
+        if not g.store:
+            g.entries = g.runs = 0
 
 
 @inner

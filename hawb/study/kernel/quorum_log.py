@@ -63,6 +63,8 @@ def brought_by(t):
     1 if all have flowed.
     """
     leader, first = t.queue.holder, NEVER
+    if not is_member(t, t.queue, leader):
+        return 1
     for k in range(t.queue.entries):
         entry = t.entries[k]
         if entry.asks == ENQUEUE and has_entry(t, leader, entry, t.members[leader].snapshot_index):

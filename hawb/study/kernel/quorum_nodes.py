@@ -162,7 +162,7 @@ def return_to_queues(t, node, others):
     If the first node to boot has none, the trial falls back to the engine: the queue's record is then on disks only,
     except with Khepri (`hawb.engine.cluster.booting_ports.load_group_record`).
     """
-    if not others and not is_member(t, t.queue, node) and not t.setup.khepri:
+    if not others and not t.queue.recorded >> node & 1 and not t.setup.khepri:
         hand_to_engine(t)
     note_hosts(t)
     start_member(t, node)

@@ -21,6 +21,7 @@ from hawb.study.kernel import (
     mirror_ports,
     network_ports,
     node_ports,
+    node_rules,
     partitioned_state,
     partitioned_trial,
     quorum_nodes,
@@ -346,9 +347,10 @@ def classic_names(t):
 UNASKED = (
     copies.note_silent, NETWORK.of(partitions.keep_own), network_ports.send_what_waited, network_ports.bring_back,
     network_ports.leave_side, network_ports.receive_late, network_ports.forget_recoverable, replicas.finish_late,
-    mirror_ports.release,
+    mirror_ports.release, node_rules.retry_changes,
     departure.lose_unwritten, search_key.is_under_way, search_moves.begin_to_synchronise, host_ports.count_times,
-    host_ports.count_replicated, host_ports.note_hosts, raft_log.note_run,
+    host_ports.count_replicated, host_ports.note_hosts, host_ports.has_changed, host_ports.note_members,
+    raft_log.note_run, raft_log.configure, raft_log.find_configuration,
 )  # fmt: skip
 """Functions of classic queues' replicas, and those that a search does not need for a quorum queue."""
 PARTS = {
@@ -363,9 +365,9 @@ PARTS = {
     )},
     search_state.content: quorum_search_state.content,
     **{getattr(host_ports, port): getattr(quorum_search_ports, port) for port in (
-        "hosted", "reached", "in_sight", "crown", "note_abreast",
+        "hosted", "reached", "in_sight", "crown", "note_abreast", "recorded", "begin_member",
     )},
-    raft_log.is_member: quorum_search_ports.is_member, raft_log.last_sent: quorum_search_ports.last_sent,
+    raft_log.last_sent: quorum_search_ports.last_sent,
     raft_log.row_of_term: quorum_search_ports.row_of_term,
     **{getattr(enqueuers, port): getattr(quorum_search_channels, port) for port in (
         "is_known", "note_known", "asked_node", "note_asked",

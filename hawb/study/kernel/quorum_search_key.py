@@ -12,7 +12,7 @@ from hawb.study.kernel import search_key, search_names
 from hawb.study.kernel.host_ports import member_of
 from hawb.study.kernel.partitioned_state import place_of_side
 from hawb.study.kernel.quorum_group import row_of
-from hawb.study.kernel.quorum_search_ports import is_member, row_of_term
+from hawb.study.kernel.quorum_search_ports import row_of_term
 from hawb.study.kernel.quorum_search_sets import is_kept, note_key_parts, promises, term_before
 from hawb.study.kernel.quorum_search_state import HERE, MOST_TERMS, remember_at
 from hawb.study.kernel.quorum_state import (
@@ -39,7 +39,7 @@ from hawb.study.kernel.quorum_state import (
     THIRD,
     TYPE,
 )
-from hawb.study.kernel.raft_log import bits_in, term_within
+from hawb.study.kernel.raft_log import bits_in, is_member, term_within
 from hawb.study.kernel.raft_ports import peers_of
 from hawb.study.kernel.search_key import renamed, say_agenda, say_node
 from hawb.study.kernel.search_names import bit, rename, runs_differ, say, status

@@ -9,12 +9,13 @@ from hawb.engine.raft_groups import inputs
 from hawb.study.compiled import inner
 from hawb.study.kernel.asking import drop_orphans, set_unsent_aside
 from hawb.study.kernel.disks import keep_sides
-from hawb.study.kernel.hosting import level, look_around, refresh
+from hawb.study.kernel.hosting import look_around
 from hawb.study.kernel.node_ports import focus_on, focused, sides
 from hawb.study.kernel.partitioned_state import SIDE, show_nodes
 from hawb.study.kernel.quorum import ask_for
+from hawb.study.kernel.quorum_disks import lose_members_at
 from hawb.study.kernel.quorum_nodes import members_noticed_down, refresh_groups, start_member
-from hawb.study.kernel.quorum_search_ports import is_member, offer_what_is_in_sight
+from hawb.study.kernel.quorum_search_ports import offer_what_is_in_sight
 from hawb.study.kernel.quorum_search_state import (
     is_of_side,
     link_bit,
@@ -24,10 +25,9 @@ from hawb.study.kernel.quorum_search_state import (
 from hawb.study.kernel.quorum_state import (
     GONE,
     LINKS_SUSPECTED,
-    LOG_CUT,
-    OF_STORE,
     SUSPECTS,
 )
+from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.state import (
     KIND,
     NONE,
@@ -43,7 +43,6 @@ from hawb.study.kernel.state import (
     put_on_agenda,
     remove_row,
     runs_anywhere,
-    schedule,
 )
 
 SUSPICION_US = inputs.SUSPICION_US
@@ -102,21 +101,8 @@ def lose_disk_of(t, node):
     look_from(t, node)
     t.moment.virgin |= 1 << node
     t.notes.remembers &= ~(1 << node)
-    if t.setup.khepri:
-        lose_member(t, t.store, node)
-    lose_member(t, t.queue, node)
+    lose_members_at(t, node)
     keep_sides(t, 0)
-
-
-@inner
-def lose_member(t, g, node):
-    """Lose what a group's member had on its node's disk."""
-    if is_member(t, g, node):
-        g.present &= ~(1 << node)
-        g.drawn_for = NONE
-        schedule(t, 0, LOG_CUT + g.store * OF_STORE)
-        refresh(t, g)
-        level(t, g)
 
 
 @inner

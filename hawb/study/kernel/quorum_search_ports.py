@@ -47,9 +47,15 @@ NOT_SENT = 1 << 62
 
 
 @inner
-def is_member(t, g, node):
-    """Return True if the group has a member on a node, whether it runs or not."""
-    return g.present >> node & 1 == 1
+def recorded(t, g):
+    """Return the members in the queue's record, as bits; 0 for the metadata store, which has none."""
+    return 0 if g.store else t.setup.members
+
+
+@inner
+def begin_member(t, g, node, members):
+    """Raise OverflowError: no member comes back that has lost its disk."""
+    raise OverflowError("a member that comes back with an empty disk")
 
 
 @inner

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner
 from hawb.study.kernel.host_ports import member_of
-from hawb.study.kernel.quorum_search_ports import is_member, row_of_term
+from hawb.study.kernel.quorum_search_ports import row_of_term
 from hawb.study.kernel.quorum_search_state import HERE, MOST_TERMS
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
@@ -24,7 +24,7 @@ from hawb.study.kernel.quorum_state import (
     THIRD,
     TYPE,
 )
-from hawb.study.kernel.raft_log import alike_up_to, has_entry, term_at, term_within
+from hawb.study.kernel.raft_log import alike_up_to, has_entry, is_member, term_at, term_within
 from hawb.study.kernel.search_sets import changes, firsts
 from hawb.study.kernel.state import KIND
 

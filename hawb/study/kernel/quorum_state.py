@@ -33,8 +33,8 @@ GONE = -2
 (
     RAFT_ARRIVES, RAFT_WRITTEN, ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED, LOG_CUT, MEMBERS_ABREAST,
     REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP, CONNECTION_FAILS, LINKS_SUSPECTED, HOLD_ENDS, METADATA_AVAILABLE,
-    METADATA_CHANGED, FOLLOWERS_STOP,
-) = range(100, 115)  # fmt: skip
+    METADATA_CHANGED, FOLLOWERS_STOP, REMOVAL_WRITTEN, NODE_FORGOTTEN,
+) = range(100, 117)  # fmt: skip
 """The kinds of events of a quorum queue, beside `state`'s."""
 OF_STORE = 100
 """The offset from the kinds of the queue's events to those of the metadata store's group."""
@@ -44,8 +44,11 @@ TARGET, SOURCE, TYPE, TERM_SENT, _, FIRST, SECOND, THIRD, FOURTH, FIFTH = range(
 (`partitioned_state.SIDE`); the same in `out`."""
 
 MEMBER_FIELDS = (*LOG_ENDS, *whole_numbers(Member))
-MEMBER = record(" ".join(MEMBER_FIELDS) + " store")
-"""A member; `store` is 1 for one of the metadata store, 0 for one of the queue."""
+MEMBER = record(" ".join(MEMBER_FIELDS) + " store opened group configured others")
+"""A member; `store` is 1 for one of the metadata store, 0 for one of the queue.
+
+`group` are the members by its log, as bits, `configured` is the index from which on they count, and `others` the number
+of a leader's progress records. A member that has not `opened` has lost its disk, or is new, and knows of no group."""
 PEER = record(" ".join(whole_numbers(Peer)))
 
 COLUMN_OF = {
@@ -62,8 +65,9 @@ one, as a log is."""
 BASE_INDEX, BASE_TERM = 1, 2
 """The columns of `terms`, behind the term itself."""
 
-NOOP, ENQUEUED, SETTLED, PROPOSED = range(4)
-"""The commands of entries: a term begins, messages have flowed to the queue or were settled, a client's proposal."""
+NOOP, ENQUEUED, SETTLED, PROPOSED, CONFIGURED = range(5)
+"""The commands of entries: a term begins, messages have flowed to the queue or were settled, a client's proposal, and
+the members of the group from there on, as bits behind CONFIGURED."""
 
 ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, ABANDONED, SUSPECTS, REACHES, NO_PROCESS, HOLD_ENDED = range(9)
 """The proposals of clients, and of a leader: that a channel is gone, that a node is out of reach or back, that a
@@ -83,16 +87,18 @@ OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_TICKS, CLOCK_PER_US, FROM_TICK, FROM_AFTE
 """The columns of `unanswered`: messages of a steady publisher (`hawb.engine.clients.steady.steady_confirms`)."""
 
 MOST_TERMS, MOST_RUNS, MOST_OUTPUTS, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
+MOST_CHANGES = 257
 MOST_ENTRIES, MOST_MEMBERS = 16387, 2 * MOST_NODES
 COLUMNS = 14
 
 QUORUM_SETUP = record(
-    " ".join(SETUP.names) + " members others registers asks_leader_first drain_stops_members drain_awaits_elections"
-    " least_cut"
+    " ".join(SETUP.names) + " members registers asks_leader_first drain_stops_members drain_awaits_elections"
+    " shrinks least_cut"
     " snapshot_every snapshot_every_at_most soft_limit group_size shuffles delivery_limit hold_us"
 )
-"""The settings; `members` are bits, `others` the number of them without one, `delivery_limit` is NEVER if there is
-none, `hold_us` how long a consumer out of reach keeps what it holds."""
+"""The settings; `members` are the queue's at first, as bits, `shrinks` is 1 if a queue loses its member on a node that
+is forgotten, `delivery_limit` is NEVER if there is none, `hold_us` is how long a consumer out of reach keeps what it
+holds."""
 
 
 WORDS = {"offsets": [8 * column for column in COLUMN_OF.values()], "itemsize": 8 * COLUMNS}
@@ -112,12 +118,15 @@ def with_letter(fields: list[tuple]) -> np.dtype:
 QUORUM_CONSUMER = record("state subscribed suspected subscription node ticks blocked wanted", clock=CLOCK)
 QUORUM = record(
     "master up syncing holder here abreast number applied stopped cut_at published_at_place places waiting entries runs"
-    " registered out committed moved requeued counted looked led was_down drawn_for store"
+    " registered out committed moved requeued counted looked led was_down drawn_for store present recorded led_term"
+    " changes waiting_changes"
 )
-"""The queue and its group: `here` (whose members run), `abreast` and `stopped` are bits, `number` is the group's; from
+"""The queue and its group: `here` (whose members run), `abreast`, `stopped`, `present` (nodes with a member, whether it
+runs or not) and `recorded` (the members in the queue's record) are bits, `number` is the group's; from
 `places` on how many rows tables have, with how many entries they are looked through again, whether the group has been
 `led` and the queue was down at the last look, and of which term the order of members in `drawn` is. `store` is 1 for
-the metadata store's group, which has a record of the same form, 0 for the queue's."""
+the metadata store's group, which has a record of the same form, 0 for the queue's. `led_term` is the latest term that
+had a leader, and `changes` how often the members have changed or a member has begun with an empty disk."""
 
 QUORUM_TRIAL = with_letter(
     [
@@ -125,6 +134,8 @@ QUORUM_TRIAL = with_letter(
         ("publisher", PUBLISHER), ("consumer", QUORUM_CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)),
         ("nodes", NODE, (MOST_NODES,)),
         *((name, np.int64, (MOST_NODES,)) for name in ("wanted", "suspected")), ("drawn", np.int64, (MOST_MEMBERS,)),
+        ("configurations", np.int64, (2 * MOST_CHANGES, 3)), ("counts", np.int64, (2, 2)),
+        ("waiting_changes", np.int64, (MOST_ASKED, 2)),
         ("members", MEMBER, (MOST_MEMBERS,)), ("peers", PEER, (MOST_MEMBERS, MOST_NODES - 1)),
         ("message", np.int64, (COLUMNS,)),
         ("out", LETTER, (MOST_OUTPUTS,)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
@@ -136,7 +147,7 @@ QUORUM_TRIAL = with_letter(
         *((name, np.int64, (MOST_ASKED, 3)) for name in ("sent", "moved", "requeued", "counted", "staying")),
         *((name, np.int64, (MOST_WINDOWS, 2)) for name in (
             "ready", "returns", "held", "missing", "hand", "moved_before", "fresh", "confirmed", "delivered",
-            "delivered_twice",
+            "delivered_twice", "lost",
         )),
     ]
 )  # fmt: skip

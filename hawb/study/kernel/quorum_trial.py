@@ -13,10 +13,9 @@ from hawb.study.kernel import (
     departure,
     disks,
     flows,
-    going_down,
     metadata_store,
     node_ports,
-    node_rules,
+    quorum_disks,
     quorum_nodes,
     silence,
     steady,
@@ -29,13 +28,14 @@ from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.channels import settle_batch, settle_each
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, follow_leader, waits
 from hawb.study.kernel.going_down import drain, node_gone, shut_down, stopped
-from hawb.study.kernel.host_ports import hosted, note_hosts
+from hawb.study.kernel.host_ports import note_hosts
 from hawb.study.kernel.hosting import (
     call_elections,
     election_due,
     hosts,
     level,
     message_arrives,
+    removal_written,
     stand_for_election,
     written,
 )
@@ -53,6 +53,7 @@ from hawb.study.kernel.quorum import (
     look_for_channels,
     publish,
 )
+from hawb.study.kernel.quorum_disks import node_forgotten
 from hawb.study.kernel.quorum_flows import flow, next_change_us
 from hawb.study.kernel.quorum_group import pending, row_of, stand_members
 from hawb.study.kernel.quorum_state import (
@@ -67,14 +68,16 @@ from hawb.study.kernel.quorum_state import (
     MAJORITY_REACHED,
     MEMBERS_ABREAST,
     METADATA_CHANGED,
+    NODE_FORGOTTEN,
     NOOP,
     OF_STORE,
     PROPOSAL_GIVEN_UP,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
     REGISTRATION_GIVEN_UP,
+    REMOVAL_WRITTEN,
 )
-from hawb.study.kernel.raft_log import bits_in, is_member, note_run
+from hawb.study.kernel.raft_log import bits_in, note_run
 from hawb.study.kernel.state import (
     BOOT,
     BOOT_GIVES_UP,
@@ -102,6 +105,7 @@ from hawb.study.kernel.state import (
     is_running,
     next_number,
     remove_row,
+    running_bits,
 )
 from hawb.study.kernel.steady import flows_us, react
 
@@ -129,7 +133,7 @@ def set_up(t):
     t.publisher.closed = 1
     stand(t)
     t.setup.members = chosen(t, all_nodes)
-    t.setup.others = bits_in(t.setup.members) - 1
+    t.queue.present = t.queue.recorded = t.setup.members
     note_hosts(t)
     t.queue.number, t.queue.applied = next_number(t), 1
     note_run(t, 1, 1, NOOP)
@@ -170,6 +174,7 @@ def clean_up(t, words, beginning):
     windows.clear(t.confirmed)
     windows.clear(t.delivered)
     windows.clear(t.delivered_twice)
+    windows.clear(t.lost)
 
 
 # Events
@@ -270,6 +275,10 @@ def handle(t, event):
         store_changes(t)
     elif kind == FOLLOWERS_STOP:
         quorum_nodes.followers_stop(t, a, b)
+    elif kind == REMOVAL_WRITTEN:
+        removal_written(t, t.queue, a, b)
+    elif kind == NODE_FORGOTTEN:
+        node_forgotten(t, a)
     elif kind >= OF_STORE + RAFT_ARRIVES:
         store_happens(t, kind, a, b)
     elif kind == CONFIRMS_DUE:
@@ -311,16 +320,12 @@ def look(t):
 
 
 @inner
-def mend(t):
-    """Do nothing: no disk is lost."""
-
-
-@inner
 def may_go(t, node):
     """Return True if the procedure lets a node go down."""
-    if not t.setup.awaits or t.setup.nodes == 1 or not is_member(t, t.queue, node):
+    members = t.queue.recorded
+    if not t.setup.awaits or t.setup.nodes == 1 or not members >> node & 1:
         return True
-    return not is_critical(bits_in(hosted(t, t.queue)), bits_in(t.setup.members))
+    return not is_critical(bits_in(members & running_bits(t) & ~t.queue.stopped), bits_in(members))
 
 
 @inner
@@ -331,6 +336,9 @@ def write_results(t, row):
     for k in range(len(row)):  # as in `trial.summarise`
         row[k] = 0
     row[0], row[1], row[2], row[3] = book.published, windows.total(t.confirmed), book.nacked, book.refused
+    row[4], row[5] = windows.total(t.lost), 0
+    for k in range(1, t.lost[0, 0] + 1):
+        row[5] += windows.count_between(t.confirmed, t.lost[k, 0], t.lost[k, 1])
     row[6], row[9] = windows.total(t.delivered_twice), book.outages
     row[10], row[11] = client_times.unconfirmed_us(t), client_times.undelivered_us(t)
     row[13], row[14] = trial.metadata_down_us(t), book.bytes_replicated
@@ -339,21 +347,22 @@ def write_results(t, row):
 
 NEVER_HAPPENS = (
     departure.end_masters, departure.shut_down_masters, departure.close_masters_consumers,
-    departure.remove_dead_replicas, node_rules.retry_changes, arrival.run_pending_removals,
+    departure.remove_dead_replicas, arrival.run_pending_removals,
 )  # fmt: skip
 """Functions of classic queues' replicas."""
 PARTS = {
     trial.set_up: set_up, trial.happen: happen, trial.write_results: write_results, flows.flow: flow,
     steady.next_change_us: next_change_us, closing.credit: credit, steady.answers: answers,
-    disks.lose_nodes: going_down.kill, departure.lose_unwritten: silence.nothing,
+    disks.lose_nodes: quorum_disks.lose_nodes, departure.lose_unwritten: silence.nothing,
     departure.fall_silent: quorum_nodes.fall_silent, arrival.store_starts: metadata_store.store_starts,
-    node_ports.reaches_store: metadata_store.reaches_store,
+    node_ports.reaches_store: metadata_store.reaches_store, node_ports.note_change: metadata_store.note_change,
     departure.members_down: quorum_nodes.members_down,
     departure.members_noticed_down: quorum_nodes.members_noticed_down,
     departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
     departure.disconnect: quorum_nodes.disconnect, departure.stop_members: quorum_nodes.stop_members,
     **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,
-    upkeep.look: look, upkeep.mark: metadata_store.mark, upkeep.mend: mend, upkeep.may_go: may_go,
+    upkeep.look: look, upkeep.mark: metadata_store.mark, disks.replace: quorum_disks.replace,
+    upkeep.force_boot: quorum_disks.force_boot, upkeep.restore_queue: quorum_disks.restore_queue, upkeep.may_go: may_go,
     trial.talk: talk, trial.hear: settle_each,
 }  # fmt: skip
-"""The functions of a trial of a quorum queue, by those of a classic queue's that they replace. It has no lost disks."""
+"""The functions of a trial of a quorum queue, by those of a classic queue's that they replace."""

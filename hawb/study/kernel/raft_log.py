@@ -7,17 +7,18 @@ from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
+    ENQUEUED,
+    MOST_CHANGES,
     MOST_RUNS,
     MOST_TERMS,
-    NOOP,
-    PROPOSED,
+    SETTLED,
 )
 
 
 @inner
 def is_member(t, g, node):
-    """Return True if the group has a member on a node, whether it runs or not; the metadata store has one on each."""
-    return g.store == 1 or t.setup.members >> node & 1 == 1
+    """Return True if the group has a member on a node, whether it runs or not."""
+    return g.present >> node & 1 == 1
 
 
 @inner
@@ -89,6 +90,42 @@ def cut_off(t, member, last):
     member.last_term = term_at(t, member, last)
     member.last_index, member.written = last, min(member.written, last)
     member.generation += 1
+    find_configuration(t, member)
+
+
+# Members by their logs: rows (index, term, members) of `configurations`, those of the metadata store behind the
+# queue's; `counts` has their number, and the members at the group's beginning
+
+
+@inner
+def begin_configurations(t, store, members):
+    """Note the members of a group that begins."""
+    t.counts[store, 0], t.counts[store, 1] = 0, members
+
+
+@inner
+def configure(t, leader, members):
+    """Note that a leader's next entry has the members of the group, given as bits."""
+    count = t.counts[leader.store, 0]
+    if count == MOST_CHANGES:
+        raise OverflowError("a group's members change more often than a trial has room for")
+    row = t.configurations[count + leader.store * MOST_CHANGES]
+    row[0], row[1], row[2] = leader.last_index + 1, leader.term, members
+    t.counts[leader.store, 0] = count + 1
+    leader.group, leader.configured = members, leader.last_index + 1
+
+
+@inner
+def find_configuration(t, member):
+    """Note the members of the group by a member's log, after it has changed."""
+    if not member.opened:
+        return
+    for k in range(t.counts[member.store, 0] - 1, -1, -1):
+        row = t.configurations[k + member.store * MOST_CHANGES]
+        if row[0] <= member.last_index and term_within(t, member.store, member.last_term, row[0]) == row[1]:
+            member.group, member.configured = row[2], row[0]
+            return
+    member.group, member.configured = t.counts[member.store, 1], 0
 
 
 @inner
@@ -97,7 +134,7 @@ def note_run(t, first, term, says):
     count = t.queue.runs
     while count and t.runs[count - 1, 0] >= first:
         count -= 1
-    if count and says not in (NOOP, PROPOSED) and t.runs[count - 1, 1] == term and t.runs[count - 1, 2] == says:
+    if count and says in (ENQUEUED, SETTLED) and t.runs[count - 1, 1] == term and t.runs[count - 1, 2] == says:
         t.queue.runs = count
         return
     if count == MOST_RUNS:

@@ -1,4 +1,4 @@
-"""The ports of Raft (`hawb.raft.ports`), for a group whose members stay the same.
+"""The ports of Raft (`hawb.raft.ports`), for logs that are identified by their last entries.
 
 A member's outputs are in `out` after a step, in their order.
 """
@@ -20,12 +20,15 @@ from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
+    CONFIGURED,
     NOOP,
 )
 from hawb.study.kernel.raft_log import (
     alike_up_to,
     bits_in,
+    configure,
     cut_off,
+    find_configuration,
     last_sent,
     note_run,
     row_of_member,
@@ -45,33 +48,61 @@ forget_peers = nothing
 
 @inner
 def members_of(t, member):
-    """Return the group, as bits: all nodes are members of the metadata store."""
-    return (1 << t.setup.nodes) - 1 if member.store else t.setup.members
+    """Return the group as a member knows it, committed or not, as bits."""
+    return member.group
 
 
 @inner
 def configured_at(t, member):
-    """Return the index of the configuration in effect: 0."""
-    return 0
+    """Return the index of the configuration in effect."""
+    return member.configured
 
 
 @with_arrays
 def peers_of(t, leader):
     """Return a leader's progress records."""
-    others = t.setup.nodes - 1 if leader.store else t.setup.others
-    return t.peers[row_of_member(t, leader.store, leader.id), :others]
+    return t.peers[row_of_member(t, leader.store, leader.id), : leader.others]
 
 
 @inner
 def start_peers(t, leader):
     """Initialise each peer's next index to last index + 1."""
-    k, group = 0, members_of(t, leader)
+    leader.others = 0
     for other in range(t.setup.nodes):
-        if other != leader.id and group >> other & 1:
-            peer = t.peers[row_of_member(t, leader.store, leader.id), k]
-            peer.id, peer.next_index, peer.match_index = other, leader.last_index + 1, 0
-            peer.commit_sent, peer.commit_index, peer.receiving = 0, 0, 0
-            k += 1
+        if other != leader.id and members_of(t, leader) >> other & 1:
+            start_peer(t, leader, other, leader.last_index + 1)
+
+
+@inner
+def start_peer(t, leader, other, next_index):
+    """Begin the progress record of a peer."""
+    peer = t.peers[row_of_member(t, leader.store, leader.id), leader.others]
+    peer.id, peer.next_index, peer.match_index = other, next_index, 0
+    peer.commit_sent, peer.commit_index, peer.receiving = 0, 0, 0
+    leader.others += 1
+
+
+@inner
+def add_peer(t, leader, node):
+    """Begin the progress record of a new member, whose log is empty."""
+    start_peer(t, leader, node, 1)
+
+
+@inner
+def remove_peer(t, leader, node):
+    """Remove the progress record of a member."""
+    row, left = row_of_member(t, leader.store, leader.id), 0
+    for k in range(leader.others):
+        if t.peers[row, k].id != node:
+            t.peers[row, left] = t.peers[row, k]
+            left += 1
+    leader.others = left
+
+
+@inner
+def configuration(t, members):
+    """Return the command of an entry from which on a group has these members, given as bits."""
+    return CONFIGURED + members
 
 
 # Logs
@@ -85,6 +116,8 @@ def append_entries(t, leader, says, count, offset):
         begun[0], begun[BASE_INDEX], begun[BASE_TERM] = leader.term, leader.last_index, leader.last_term
     if not leader.store:
         note_run(t, leader.last_index + 1, leader.term, says)
+    if says >= CONFIGURED:
+        configure(t, leader, says - CONFIGURED)
     leader.last_index += count
     leader.last_term = leader.term
 
@@ -92,6 +125,9 @@ def append_entries(t, leader, says, count, offset):
 @inner
 def merge(t, member, message):
     """Merge the entries that a leader sent behind one that agrees; return True if any are new."""
+    if not member.opened:
+        member.opened = 1
+        find_configuration(t, member)
     last, term = message.last_index, message.last_term
     if last <= message.prev_index or last <= member.snapshot_index:
         return False
@@ -101,6 +137,7 @@ def merge(t, member, message):
     if alike < member.last_index:
         cut_off(t, member, alike)
     member.last_index, member.last_term = last, term
+    find_configuration(t, member)
     return True
 
 
@@ -112,7 +149,8 @@ def install(t, member, message):
         member.last_index, member.last_term, member.written = index, term, index
         member.generation += 1
     member.written = max(member.written, index)
-    member.snapshot_index, member.snapshot_term = index, term
+    member.snapshot_index, member.snapshot_term, member.opened = index, term, 1
+    find_configuration(t, member)
 
 
 @inner
@@ -197,5 +235,5 @@ def say_unwritten(t, member):
 
 @inner
 def raise_two_leaders(t, member, leader):
-    """Raise RuntimeError: two members lead in one term, which only a lost disk can cause, and the kernel loses none."""
+    """Raise RuntimeError: two members lead in one term, which no trial plays (`host_ports.crown`)."""
     raise RuntimeError("two lead in the same term")

@@ -21,7 +21,7 @@ from hawb.scenario import beginning
 from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.engine_trial import scenario
-from hawb.study.environment import HOURS, ByHour, Environment, Failures, Traffic
+from hawb.study.environment import HOURS, ByHour, Environment, Traffic
 from hawb.study.kernel.partitioned_state import PARTITIONED_TRIAL
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
 from hawb.study.kernel.state import NEVER, TRIAL
@@ -104,8 +104,8 @@ def group(queue: Queue, settings: Settings) -> dict[str, int]:
     return {
         "group_size": queue.quorum_settings.group_size, "shuffles": not profile.places_by_load,
         "registers": profile.registers_enqueuers, "asks_leader_first": profile.asks_leader_first,
-        "least_cut": profile.least_cut, "snapshot_every": profile.snapshot_every,
-        "snapshot_every_at_most": profile.snapshot_every_at_most,
+        "least_cut": profile.least_cut, "shrinks": profile.shrinks_as_forgetting,
+        "snapshot_every": profile.snapshot_every, "snapshot_every_at_most": profile.snapshot_every_at_most,
         "drain_stops_members": settings.profile.drain_stops_members,
         "drain_awaits_elections": settings.profile.drain_awaits_elections,
         "soft_limit": settings.quorum_commands_soft_limit,
@@ -159,21 +159,6 @@ def rate_of(per_s: float | ByHour, hour: int = 0, times: float = 1) -> Fraction:
 def refused(design: Design, environment: Environment) -> str | None:
     """Return why the kernel cannot play a design in an environment; None if it can."""
     return next((reason for reason, applies in REFUSALS.items() if applies(design, environment)), None)
-
-
-def of_quorum_queues(share: str) -> Callable[[Design, Environment], bool]:
-    """Return a test for a quorum queue with failures that have a share of something."""
-
-    def applies(design: Design, environment: Environment) -> bool:
-        return design.queue_type == "quorum" and any(getattr(given, share) for given in failures(environment))
-
-    return applies
-
-
-def failures(environment: Environment) -> list[Failures]:
-    """Return all failures of nodes, hosts and racks."""
-    given = (environment.node_failures, environment.host_failures, environment.rack_failures)
-    return [one for one in given if one is not None]
 
 
 def unknown_settings(design: Design) -> set[str]:
@@ -235,7 +220,6 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "arguments: arguments of queues": lambda design, _: bool(set(design.arguments) - known_arguments(design)),
     "policy: settings beside those of mirrors and the delivery limit": lambda design, _: bool(unknown_settings(design)),
     "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,
-    "disk_loss_share: lost disks of a quorum queue's nodes": of_quorum_queues("disk_loss_share"),
     "partitions: links between a quorum queue's nodes that drop everything": lambda design, environment: (
         design.queue_type == "quorum" and environment.partitions is not None
     ),

@@ -76,7 +76,9 @@ CLOCK = record("start_us per_ticks per_us")
 """The clock of a client (`hawb.engine.clients.client_state.Clock`)."""
 PUBLISHER = record("closed node ticks blocked number", clock=CLOCK)
 CONSUMER = record("state subscribed subscription node ticks handed wanted", clock=CLOCK)
-MOMENT = record("now_us counter agenda awaiting unanswered sent poll_us hour bursts virgin handed")
+MOMENT = record(
+    "now_us counter agenda awaiting unanswered sent poll_us hour bursts virgin handed forgotten without_member"
+)
 WORK = record("left away coming from_us asked_us down_us")
 
 NUMBERED, AT, ANSWERED, START_US, PER_TICKS, PER_US, TICK, AFTER, COUNT, FIRST_NODE = range(10)
@@ -110,7 +112,8 @@ TRIAL = np.dtype(
 Each node has its state and beliefs, and is `wanted` unless something keeps it down. The queue has its mirrors, and
 those that are synchronised, in their orders; the message after which each mirror holds all (`since`); what it holds,
 what a master that lost power had not written, and what the consumer believes to hold (`deliveries`), as `windows`; and
-what waits for nodes that do not answer (`metadata`). The nodes whose disks are empty (`virgin`) are bits, too; `disks`
+what waits for nodes that do not answer (`metadata`). Bits, too, are the nodes whose disks are empty (`virgin`), those
+that the cluster has `forgotten`, and those on which a quorum queue is to get a member again (`without_member`); `disks`
 decides when the queue is `gone`, and when the trial is `handed` to the engine. The agenda, the mailbox, and what is
 under way to the consumer are rows, the last ones of (number of the delivery, after, last).
 

@@ -77,7 +77,8 @@ def start_idle(t):
 def is_content(t):
     """Return True if clients are connected as they want, and nothing is left to do."""
     publishes = follows_rate(t, t.rates[t.moment.bursts, t.moment.hour])
-    return publishes and (t.consumer.state == ACTIVE) == bool(t.consumer.wanted) and not idle(t) and not t.work.left
+    consumes = (t.consumer.state == ACTIVE) == bool(t.consumer.wanted)
+    return publishes and consumes and not idle(t) and not t.work.left and not t.moment.without_member
 
 
 @inner
@@ -116,7 +117,7 @@ def look(t):
 def look_after(t):
     """Let clients and operators that are not content try."""
     do_next(t)
-    if t.moment.virgin:
+    if t.moment.virgin or t.moment.without_member:
         mend(t)
     start_idle(t)
     keep_publishing(t)
@@ -194,13 +195,25 @@ def open_node(t):
 
 @inner
 def mend(t):
-    """Let empty nodes join again, and declare the queue that was lost with them."""
+    """Let empty nodes join again, and restore the queue's part on them."""
     empty = idle(t) & t.moment.virgin
     for node in range(t.setup.nodes):
         if empty >> node & 1:
             replace(t, node)
     if must_force_boot(t):
-        hand_to_engine(t)
+        force_boot(t)
+    restore_queue(t)
+
+
+@inner
+def force_boot(t):
+    """Leave a trial to the engine in which a node is forced to boot."""
+    hand_to_engine(t)
+
+
+@inner
+def restore_queue(t):
+    """Declare the queue that was lost with its node."""
     if t.queue.gone:
         node = open_node(t)
         if node == NONE or not t.setup.client_local:
@@ -211,7 +224,7 @@ def mend(t):
 @inner
 def must_force_boot(t):
     """Return True if all nodes that could run wait for a node that has lost its disk."""
-    if running_bits(t) or not t.moment.virgin:
+    if running_bits(t) or not t.moment.virgin & ~t.moment.forgotten:
         return False
     kept = kept_down(t) & ~t.moment.virgin
     for node in range(t.setup.nodes):
