@@ -358,8 +358,13 @@ def latest_configured(t: Turn, g: Group) -> Member:
 
 
 def is_configured_later(t: Turn, g: Group, node: int, other: int) -> bool:
-    """Return True if a member has committed more than another or, if as much, has a later change of the members."""
+    """Return True if a member has committed more than another or, if as much, has a later change of the members.
+
+    A member that knows of no group has committed nothing, and comes last.
+    """
     member, than = member_of(t, g, node), member_of(t, g, other)
+    if not members_of(t, than) or not members_of(t, member):
+        return members_of(t, member) > members_of(t, than)
     if member.commit_index != than.commit_index:
         return member.commit_index > than.commit_index
     return configured_at(t, member) > configured_at(t, than)
