@@ -33,7 +33,7 @@ def last_step(cluster: Cluster, chosen: str = "") -> list[dict]:
     return flown(cluster.run.moment(), before.run.moment(), cluster.run.settings.names, chosen)
 
 
-def told(cluster: Cluster) -> list[tuple[float, str, int, str]]:
+def flights_of(cluster: Cluster) -> list[tuple[float, str, int, str]]:
     """Return time, kind, term and text of each movement of the last step."""
     return [(one["t"], one["kind"], one["term"], one["text"]) for one in last_step(cluster)]
 
@@ -53,7 +53,7 @@ def test_leader_is_elected_by_votes_that_are_named():
 
 
 def test_two_candidates_split_the_votes_and_one_wins_the_next_term():
-    shown = told(split())
+    shown = flights_of(split())
     assert [(t, kind, term) for t, kind, term, _text in shown] == [
         (72, "ask", 1), (73, "would_vote", 1), (74, "stand", 2), (75, "refuse_vote", 2), (76, "no_majority", 2),
         (82, "stand", 3), (83, "vote", 3),
@@ -70,7 +70,7 @@ def test_two_candidates_split_the_votes_and_one_wins_the_next_term():
 
 def test_link_that_is_cut_while_votes_fly_makes_the_election_fail():
     cut = split().cut(["b", "c"], at=74.5)
-    shown = told(cut)
+    shown = flights_of(cut)
     assert [(t, kind) for t, kind, _term, _text in shown] == [(75, "vote_lost"), (75, "no_majority")]
     assert shown[0][3] == "The request of b does not reach c. The request of c does not reach b."
     assert shown[1][3].endswith("The term has no leader. No member asks again before a majority is in reach.")
@@ -80,7 +80,7 @@ def test_link_that_is_cut_while_votes_fly_makes_the_election_fail():
 
 
 def test_vote_that_does_not_arrive_is_no_vote():
-    shown = told(split().cut(["b", "c"], at=83.5))
+    shown = flights_of(split().cut(["b", "c"], at=83.5))
     assert [text for *_, text in shown] == [
         "The answer of b does not reach c.",
         "No majority of votes in term 3: c has 1 (c), and 2 are needed. "
@@ -90,14 +90,14 @@ def test_vote_that_does_not_arrive_is_no_vote():
 
 def test_candidate_without_any_answer_is_named_once():
     cluster = group().kill("a", at=40).kill("b", at=46.5)
-    assert [text for _t, kind, _term, text in told(cluster) if kind == "no_majority"] == [
+    assert [text for _t, kind, _term, text in flights_of(cluster) if kind == "no_majority"] == [
         "No majority of pre-votes: c has 1 (c), and 2 are needed. No term begins. "
         "No member asks again before a majority is in reach."
     ]
 
 
 def test_member_that_is_killed_while_it_is_asked_gives_no_vote():
-    assert [(kind, term) for _t, kind, term, _text in told(split().kill("b", at=82.5))][:2] == [
+    assert [(kind, term) for _t, kind, term, _text in flights_of(split().kill("b", at=82.5))][:2] == [
         ("vote_lost", 3), ("no_majority", 3),
     ]  # fmt: skip
 
