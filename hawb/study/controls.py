@@ -55,12 +55,6 @@ def _mirrored(design: Design, environment: Environment) -> Around:
     return mirrored, environment
 
 
-def _without_lost_disks(design: Design, environment: Environment) -> Around:
-    names = ("node_failures", "host_failures", "rack_failures")
-    parts = {name: replace(failures, disk_loss_share=0.0) for name in names if (failures := getattr(environment, name))}
-    return design, replace(environment, **parts)
-
-
 def _with_traffic(**settings: Any) -> Callable[[Design, Environment], Around]:
     return lambda design, environment: (
         design, replace(environment, traffic=replace(environment.traffic, **settings)),
@@ -70,7 +64,6 @@ def _with_traffic(**settings: Any) -> Callable[[Design, Environment], Around]:
 NEAREST: Mapping[str, tuple[str, Callable[[Design, Environment], Around]]] = {
     "version": ("version 3.13", lambda design, environment: (replace(design, version="3.13"), environment)),
     "arguments": ("no arguments", lambda design, environment: (replace(design, arguments={}), environment)),
-    "disk_loss_share": ("kills in place of lost disks", _without_lost_disks),
     "partitions": ("a mirrored queue of 3.13", _mirrored),
     "mode": ("confirms in place of transactions", _with_traffic(mode="confirm")),
     "clients": ("clients on one node", _with_traffic(clients=None)),

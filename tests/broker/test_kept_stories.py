@@ -248,7 +248,7 @@ def test_story_that_cannot_be_stored_is_refused(played: list[str], tmp_path: Pat
     file = tmp_path / "story.yaml"
     file.write_text(STORY)
     for options, reason in (
-        (["--logs", str(tmp_path / "x"), "--takes", "2"], "give it without --log and --takes"),
+        (["--logs", str(tmp_path / "x"), "--takes", "2"], "do not combine it with --log or --takes"),
         (["--logs", str(file)], "is an input of this command"),
     ):
         refused = CliRunner().invoke(main, ["record", str(file), *options])

@@ -157,7 +157,8 @@ def result(monkeypatch) -> dict[str, Any]:
     return changed
 
 
-def test_record_stores_the_brokers_outcome(found: dict[str, Any], tmp_path: Path):
+@pytest.mark.usefixtures("result")
+def test_record_stores_the_brokers_outcome(tmp_path: Path):
     file = tmp_path / "story.yaml"
     file.write_text(STORY)
     result = CliRunner().invoke(main, ["record", str(file), "--to", str(tmp_path / "kept")])

@@ -11,7 +11,7 @@ ON_THE_DAY_AFTER = {
         (stories("kill b"), "In your story b is killed, where in the logs b is asked to stop"),
         (stories("stop b", "start b", "stop c", "stop a"),
          "In your story a is asked to stop, where in the logs a is killed"),
-        (stories("stop b", "start b", "stop c", "power_off a"), "In your story a loses its power, and is missed only"),
+        (stories("stop b", "start b", "stop c", "power_off a"), "In your story a loses its power, and is noticed only"),
         (stories("stop b", "start b", "stop c", "kill a", "start a"), "Your story goes on: a starts. No line says so"),
         ([*stories("stop b", "start b"), SYNC, *stories("stop c", "kill a")],
          "It loses no messages of 100: it has something"),

@@ -197,7 +197,7 @@ def test_tour_continues_after_any_action_in_any_language():
         guide.get_by_text("What if a dies?").wait_for()
         menu(page, "node a")
         choose(page, "kill")
-        guide.get_by_text("That cost 100 confirmed messages").wait_for()
+        guide.get_by_text("100 confirmed messages are lost").wait_for()
         page.get_by_role("button", name="more…").click()
         choose(page, "Português")
         guide.get_by_text("Isso custou 100 mensagens confirmadas").wait_for()

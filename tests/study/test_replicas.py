@@ -107,7 +107,7 @@ def test_own_numbers_apply_and_their_draws_widen_intervals():
     assert result.notes == ("Ours: left out is what happens in no trial here: environment.partitions.every.mean_s",)
     legend = [" ".join(" ".join(view.legend(answer)).split()) for answer in (result, wide)]
     assert "which fail at the rates of Ours; 50" in legend[0]
-    assert "whose 3 draws widen intervals" in legend[1]
+    assert "whose 3 draws widen the intervals" in legend[1]
 
 
 def test_the_command_takes_own_numbers(tmp_path: Path):
@@ -203,7 +203,7 @@ def test_load_beyond_the_network_is_not_simulated():
     huge = queue(messages=3, message_bytes=3 * 2**40)
     answer = found(trials=1, queues=[huge])
     assert {cell.played for cell in answer.cells} == {cell.rate for cell in answer.cells} == {None}
-    assert "network could not carry" in " ".join(text_of(view.report_of(answer)).split())
+    assert "the network cannot carry such messages" in " ".join(text_of(view.report_of(answer)).split())
     assert "<svg" in replica_page.page(answer)
 
 
