@@ -111,7 +111,7 @@ def test_engine_continues_from_the_precomputed_actions(opened):
     page.get_by_role("button", name="try ha-sync-mode: automatic").click()
     page.get_by_role("status").filter(has_text="Nothing is lost").wait_for()
     page.get_by_role("button", name="more…").click()
-    page.get_by_role("menuitem", name="story all that happened").click()
+    page.get_by_role("menuitem", name="story everything that happened").click()
     page.get_by_text("Python is still loading").wait_for()
     page.go_on()
     page.get_by_role("dialog", name="Story").get_by_text("a was killed.").wait_for()

@@ -340,7 +340,7 @@ def test_command_answers_for_own_numbers(
     said = f"{own}: not used, because no environment of the study has it: environment.rack_failures.repair.mean_s"
     assert said in result.stderr
     answer, _, listed = result.stdout.partition("Measured, of our cluster")
-    assert "price_per_year, EUR\n" in answer and "more than two" in answer
+    assert "Price, per year (price_per_year), EUR\n" in answer and "more than two" in answer
     assert listed.index("traffic.publish_per_s") < listed.index("Assumed, of our cluster")
     results = kept("results", tmp_path)
     assert results.command == f"hawb study {file} --output {output} --numbers {own} --keep {tmp_path / 'results.json'}"
