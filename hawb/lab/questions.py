@@ -155,7 +155,7 @@ ENDS = {
     N_("a queue out of use"): "unavailable",
     N_("partitions that differ"): "diverged",
 }
-"""What to search for, and the goal of the search (`hawb.planning.goals.GOALS`)."""
+"""The goals of a search (`hawb.planning.goals.GOALS`), by their names in the notebook."""
 REPLICATED, ALL_QUEUES = N_("queues with replicas"), N_("all queues")
 ONE_BY_ONE, AT_ONCE = N_("one after the other"), N_("all at once")
 

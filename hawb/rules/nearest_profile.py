@@ -1,8 +1,8 @@
 """The profile whose rules are played for a version of RabbitMQ.
 
-4.1 and 4.2 have no profiles of their own, since no cluster of theirs could be asked: Debian had neither. Their nearest
-profiles differ from them in what `profiles` and `quorum_profiles` date to a release between; and 4.2 can keep its
-metadata in Mnesia, which 4.3 cannot.
+4.1 and 4.2 have no profiles, since hawb has compared its rules with no cluster of theirs. 4.0 is nearest to 4.1, and
+4.3 to 4.2. The docstrings in `profiles` and `quorum_profiles` name the release of each difference. One more: 4.2 can
+keep its metadata in Mnesia, and 4.3 cannot.
 """
 
 from __future__ import annotations

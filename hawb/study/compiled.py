@@ -26,7 +26,7 @@ from numba import config, njit, typeof, types
 from numba.core.compiler_lock import global_compiler_lock
 
 from hawb.study.inner_compiler import InnerCompiler
-from hawb.study.same_code import digest
+from hawb.study.same_code import COMPILED, digest
 
 HERE = Path(__file__).parent
 INNER = {
@@ -35,7 +35,7 @@ INNER = {
 """Options for functions that only compiled functions call, never Python."""
 
 # With NUMBA_CACHE_DIR, too, the digest separates kernels of different versions.
-config.CACHE_DIR = str(Path(config.CACHE_DIR or Path.home() / ".cache") / "hawb" / digest())
+config.CACHE_DIR = str(Path(config.CACHE_DIR or Path.home() / ".cache") / "hawb" / digest(COMPILED))
 
 # The kernel's loops go over a few nodes or rows: code for eight at once is longer and never faster. Most of its
 # functions are so short that a call takes as long as the work. So LLVM inlines more, and unrolls no loop of unknown

@@ -59,9 +59,9 @@ class Precision(Part, frozen=True, kw_only=True):
 
 
 class Control(Part, frozen=True, kw_only=True):
-    """What the kernel plays beside a design and an environment that only the engine plays.
+    """A similar cluster that the kernel plays, for designs and environments that only the engine plays.
 
-    It makes their means more certain: `hawb.study.control_variates` says how. `designs` and `environments` have the
+    Its many trials make their means more certain (`hawb.study.control_variates`). `designs` and `environments` have the
     control of each design and environment that is named, as that is called in the study. For others hawb chooses it
     (`hawb.study.controls`): the same without the settings that the kernel refuses. `trials` is the number of trials of
     the control, and `pairs` the number of trials that the engine plays beyond those of the study, in years that the

@@ -1,8 +1,7 @@
-"""The digest of the code that decides the row of a trial: equal digests, equal rows.
+"""Digests of hawb's source: of what the kernel is compiled from, and of all that decides the row of a trial.
 
-The compiled kernel is kept under it (`hawb.study.compiled`). And each of Spark's tasks compares it with that of the
-process that asks for a study: machines of a cluster may have different releases of hawb installed, and their rows would
-be mixed without an error.
+Compiled functions are kept under the first one (`hawb.study.compiled`). Each of Spark's tasks compares the second one
+with that of the command: machines of a cluster may have different releases of hawb, whose rows must not be mixed.
 """
 
 from __future__ import annotations
@@ -16,9 +15,13 @@ from pathlib import Path
 
 from hawb import __version__
 
-ROOMS = ("rules", "raft", "engine", "study/kernel")
-MODULES = ("same_code", "compiled", "inner_compiler", "draws", "renewals", "histories", "engine_trial")
-"""The modules of `hawb.study`, beside those in ROOMS, from which trials are played."""
+COMPILED = (
+    "rules", "raft", "engine", "study/kernel", "study/compiled.py", "study/inner_compiler.py", "study/draws.py",
+    "study/renewals.py", "study/histories.py", "study/engine_trial.py",
+)  # fmt: skip
+"""The folders and files of hawb from which functions are compiled."""
+PLAYED = ("rules", "raft", "engine", "scenario", "study")
+"""The folders of hawb that decide the row of a trial."""
 
 
 class OtherCode(RuntimeError):  # noqa: N818 - it reads as what happened
@@ -26,20 +29,19 @@ class OtherCode(RuntimeError):  # noqa: N818 - it reads as what happened
 
 
 @cache
-def digest() -> str:
-    """Return a digest of numba's version and of all files from which trials are played."""
+def digest(places: tuple[str, ...]) -> str:
+    """Return a digest of numba's version and of the Python files at these places in hawb: files or whole folders."""
     found = hashlib.sha256(version("numba").encode())
-    hawb = Path(__file__).parents[1]
-    files = [file for room in ROOMS for file in sorted((hawb / room).rglob("*.py"))]
-    for file in (*files, *(hawb / "study" / f"{name}.py" for name in MODULES)):
-        found.update(file.read_bytes())
+    for place in (Path(__file__).parents[1] / name for name in places):
+        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
+            found.update(file.read_bytes())
     return found.hexdigest()[:16]
 
 
 def described() -> str:
-    """Return the digest with versions that a person can compare: `hawb 0.1.0 (1a2b3c4d), Python 3.11, numba 0.68.0`."""
+    """Return the versions and the digest, such as `hawb 0.1.0 (1a2b3c4d5e6f7a8b), Python 3.11, numba 0.68.0`."""
     python = ".".join(map(str, sys.version_info[:2]))
-    return f"hawb {__version__} ({digest()}), Python {python}, numba {version('numba')}"
+    return f"hawb {__version__} ({digest(PLAYED)}), Python {python}, numba {version('numba')}"
 
 
 def require(asked: str) -> None:

@@ -46,7 +46,7 @@ state => {
 }
 """
 RECEIVED = ("view", "choices", "menus", "tag", "languages", "words")
-"""What the stage's front end is received."""
+"""The parts of a message to the stage's front end."""
 
 FRAME_MS, WIDTH, FRAMES_MOST = 90, 960, 140
 

@@ -34,7 +34,7 @@ NOUNS = {"raft": "raft", "lessons": "lessons", "cli": "cli", "docs": "pages"}
 what a lesson is made of, from the guess to the teacher's file; what a user meets whichever command he types; what is
 written by hand and played."""
 STRICT = ("invalid-argument-type", "invalid-assignment", "invalid-explicit-return", "unsupported-operator")
-"""What ty also checks in the modules that engine and kernel share."""
+"""The rules of ty that are also on for modules that engine and kernel share."""
 LEAST_STATEMENTS = 3
 """Shorter functions are alike without being the same rule."""
 

@@ -203,7 +203,7 @@ def test_port_can_be_a_replaced_part():
 @pytest.mark.parametrize("folder", ["", "numba"])
 def test_kernels_of_different_versions_never_share_a_folder(folder: str, tmp_path: Path):
     """This holds also if NUMBA_CACHE_DIR is set, as containers do."""
-    program = "from hawb.study import compiled, same_code; print(compiled.config.CACHE_DIR, same_code.digest())"
+    program = "from hawb.study.compiled import COMPILED, config, digest; print(config.CACHE_DIR, digest(COMPILED))"
     where = {"NUMBA_CACHE_DIR": str(tmp_path / folder)} if folder else {}
     where |= {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", program]

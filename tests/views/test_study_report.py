@@ -95,7 +95,7 @@ def test_version_without_own_rules_is_an_assumption(version: str, release: str |
     trials = {"horizon_days": 1, "trials": 1}
     asked = read_study({"study": "A study", "designs": designs, "environments": {"calm": calm}, **trials})
     said = [one for one in defaults(asked) if "nearest" in one]
-    assert len(said) == (release is not None) and all(f"{version} " in one and f"{release}," in one for one in said)
+    assert len(said) == (release is not None) and all(f"{version}:" in one and f"{release}," in one for one in said)
 
 
 def test_verdict_precedes_the_tables():

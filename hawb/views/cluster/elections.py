@@ -1,4 +1,4 @@
-"""The elections of Raft groups, message by message: who asked whom in which term, who voted for whom, and who failed.
+"""Show the elections of Raft groups message by message: candidates, terms, votes, refusals, and failed elections.
 
 The engine records each request and each answer (`hawb.engine.core.moment.Ballot`); here they become movements of a
 story (`hawb.views.story.movements`), which a page plays and a reader can read instead.

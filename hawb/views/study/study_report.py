@@ -49,7 +49,7 @@ DEFAULTS = (
     " is not more certain than they are."
 )
 
-NEAREST = "hawb has no rules of {version} and plays it by those of {release}, the nearest release that it knows."
+NEAREST = "hawb has no rules for {version}: it is played by the rules of {release}, the nearest release."
 
 NONE_SEEN = "none seen"
 RESTS_ON = "What the differences depend on"
