@@ -203,13 +203,13 @@ def maintenance(function: str) -> Callable[[Drive, Any], None]:
         if node is None:
             return
 
-        def told() -> str | None:
+        def call() -> str | None:
             reason = reason_of(drive.cluster.ask(node, "rabbit_maintenance", function, timeout_s=SYNC_S))
             if reason is None:
                 (drive.drained.add if function == "drain" else drive.drained.discard)(node.name)
             return reason
 
-        drive.job(told)
+        drive.job(call)
 
     return act
 

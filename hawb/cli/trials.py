@@ -76,12 +76,12 @@ def with_control(
     def play(controls: Study, folder: Path) -> DataFrame:
         return play_on(spark, controls, folder, own, name, "Trials of the control")[0]
 
-    def tell(trials: int, done: int) -> None:
+    def show(trials: int, done: int) -> None:
         said = f"Trials that the control selected: {done:,} of {trials:,}"
         click.echo(f"\r{said}", err=True, nl=done == trials)
 
     priced = partial(with_own_price, asked, own)
-    return with_controls(spark, asked, rows, trials, output, name, baseline, play, priced, tell)
+    return with_controls(spark, asked, rows, trials, output, name, baseline, play, priced, show)
 
 
 def with_own_price(asked: Study, own: Numbers | None, trials: DataFrame) -> DataFrame:

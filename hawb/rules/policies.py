@@ -15,7 +15,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-from hawb.rules import promotion, selection
+from hawb.rules import mirror_placement, promotion
 from hawb.rules.patterns import Match, TooSlow, outcome
 from hawb.rules.profiles import Profile
 
@@ -162,9 +162,9 @@ counts."""
 class HaMode(IntEnum):
     """ha-mode, numbered as the rules number it."""
 
-    ALL = selection.ALL
-    EXACTLY = selection.EXACTLY
-    NODES = selection.NODES
+    ALL = mirror_placement.ALL
+    EXACTLY = mirror_placement.EXACTLY
+    NODES = mirror_placement.NODES
 
 
 class SyncMode(IntEnum):

@@ -2,8 +2,8 @@
 
 Source: `rabbit_fifo` (`evaluate_memory_limit`, `maybe_store_dehydrated_state`, `maybe_store_release_cursor`,
 `update_smallest_raft_index`, `#requeue{}`; 4.0 `do_checkpoints`), the quorum queue guide's sections on resource use and
-sustained requeues. Plain functions over integers, see `hawb.rules.selection`; what differs between releases is an
-argument, see `hawb.rules.quorum_profiles`. Bytes are those of message bodies.
+sustained requeues. Plain functions over integers, see `hawb.rules.mirror_placement`; what differs between releases is
+an argument, see `hawb.rules.quorum_profiles`. Bytes are those of message bodies.
 """
 
 NO_LIMIT = -1

@@ -157,8 +157,8 @@ class TextLab(Acting):
 
 
 OWN: dict[str, Callable[[TextLab, dict], None]] = {
-    "step": lambda lab, told: lab.play(told["text"]),
-    "address": lambda lab, told: lab.open_address(told["address"]),
+    "step": lambda lab, message: lab.play(message["text"]),
+    "address": lambda lab, message: lab.open_address(message["address"]),
 }
 """The messages of this page besides those of a stage."""
 

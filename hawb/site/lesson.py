@@ -96,8 +96,8 @@ class Lesson:
             return [self.drawn(one) for one in value]
         return value
 
-    def _send(self, **told: object) -> None:
-        self.post(json.dumps(told))
+    def _send(self, **message: object) -> None:
+        self.post(json.dumps(message))
 
 
 def begin(kept: str, _spoken: str, messages: Sequence[dict], post: Callable[[str], None]) -> Lesson:

@@ -88,15 +88,15 @@ def begin(definitions: str | Path, listings: Sequence[str | Path] = (), queue: s
 class _Cluster:
     """The listings of a cluster with the names of their files, and the values and sources taken from them."""
 
-    def __init__(self, told: Sequence[tuple[str, Listings]]) -> None:
-        self.told = told
-        self.queues = sorted({key for _, one in told for key in one.queues})
+    def __init__(self, listings: Sequence[tuple[str, Listings]]) -> None:
+        self.listings = listings
+        self.queues = sorted({key for _, one in listings for key in one.queues})
         self.given: dict[str, Any] = {"design": {}, "environment": {}, "sources": {}}
         self.notes: list[str] = []
 
     def last(self, of: Callable[[Listings], Fact | None]) -> tuple[Fact, str] | None:
         """Return (fact, file) of the last listing that has a fact; None if none has."""
-        facts = ((of(one), file) for file, one in reversed(self.told))
+        facts = ((of(one), file) for file, one in reversed(self.listings))
         return next((fact for fact in facts if fact[0] is not None), None)
 
     def of_queue(self, key: Key, of: Callable[[QueueFacts], Fact | None]) -> tuple[Fact, str] | None:

@@ -318,7 +318,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "QUORUM_PROFILES: snapshot_every_at_most=3200000), '3.10': => snapshot_every_at_most=3200001), '3.10':",
         ],
     },
-    "selection": {
+    "mirror_placement": {
         SAME_SET: [
             "exactly: len(kept) return [master] + kept + [shuffled[i] => len(kept) return kept + [master] + [shuffled[i]",
             "exactly: for i in range(min(count - 1, len(mirrors)))] missing => for i in reversed(list(range(min(count -…rrors)))))] missing",

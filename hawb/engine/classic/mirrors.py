@@ -1,7 +1,7 @@
 """Mirrors of a queue whose master runs: which ones policy asks for, how they join, become synchronised and leave.
 
-Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. `hawb.rules.selection` decides which replicas policy
-asks for; `failover` handles dead replicas.
+Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. `hawb.rules.mirror_placement` decides which
+replicas the policy asks for; `failover` handles dead replicas.
 """
 
 from __future__ import annotations

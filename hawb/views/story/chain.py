@@ -2,7 +2,7 @@
 
 The chain of a loss has the publish, the ends of other copies, why the promoted mirror did not have the messages, and
 the events that led to the loss. The chain of something unusable has the events that made it so. The paragraphs of
-`losses` and `troubles` tell the same in sentences.
+`losses` and `troubles` say the same in sentences.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ def _not_synchronised(
     event, fault = chronicle.events[joined], losses.master_down(chronicle, queue, promotion)
     setting = losses.unsynchronised_by(chronicle, queue, promotion)
     if event["event"] == "mirror_added" and setting and (fault is None or event["t"] <= fault["t"]):
-        told = losses.newcomer(chronicle, queue, first, promotion, fault)
+        paragraph = losses.newcomer(chronicle, queue, first, promotion, fault)
         text = _(UNSYNCHRONISED, setting=setting)
-        yield Link(text, told, event["t"], event["step"], "plain", (event["node"],), queue)
+        yield Link(text, paragraph, event["t"], event["step"], "plain", (event["node"],), queue)
 
 
 def of_trouble(chronicle: Chronicle) -> list[Link]:

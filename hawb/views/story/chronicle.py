@@ -44,8 +44,8 @@ class Chronicle:
     def latest(self, names: Iterable[str], queue: str | None, until: int | None = None) -> Iterator[dict]:
         """Yield the events at the `places` that these arguments give, the last one first."""
         end = len(self.events) if until is None else until
-        told = [places for key in product(names, {queue, None}) if (places := self._places.get(key))]
-        backwards = [map(places.__getitem__, range(bisect_left(places, end) - 1, -1, -1)) for places in told]
+        lists = [places for key in product(names, {queue, None}) if (places := self._places.get(key))]
+        backwards = [map(places.__getitem__, range(bisect_left(places, end) - 1, -1, -1)) for places in lists]
         return (self.events[place] for place in merge(*backwards, reverse=True))
 
     @cached_property

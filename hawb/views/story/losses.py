@@ -337,8 +337,8 @@ def _went_down(words: str) -> Explain:
             return _by_chain(chronicle, loss, first)
         event = chronicle.events[index]
         fault = master_down(chronicle, loss["queue"], index)
-        nobody = NO_SUCCESSOR[event["detail"]["reason"]]
-        return paragraph([_(words), master_end(fault) if fault else "", _(nobody)])
+        no_successor = NO_SUCCESSOR[event["detail"]["reason"]]
+        return paragraph([_(words), master_end(fault) if fault else "", _(no_successor)])
 
     return explain
 

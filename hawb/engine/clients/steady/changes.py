@@ -20,7 +20,7 @@ from hawb.engine.clients.steady.consumer_ports import (
     rated_consumers,
     within_reach,
 )
-from hawb.engine.clients.steady.credit import UNHINDERED
+from hawb.engine.clients.steady.credit_flow import UNHINDERED
 from hawb.engine.clients.steady.publisher_ports import now_us, publishers, publishers_to, queue_of
 from hawb.engine.clients.steady.publishing import publishes
 from hawb.engine.clients.steady.ticks import beyond, due_us, ticks_by_tick

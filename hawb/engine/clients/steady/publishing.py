@@ -10,7 +10,7 @@ from hawb.engine.clients.client_state import Publisher
 from hawb.engine.clients.flow_control import credit
 from hawb.engine.clients.steady.arrivals import arrive
 from hawb.engine.clients.steady.closing import close_with_nodes, lag_us, send
-from hawb.engine.clients.steady.credit import UNHINDERED
+from hawb.engine.clients.steady.credit_flow import UNHINDERED
 from hawb.engine.clients.steady.publisher_ports import block, now_us, publishers, queue_of, unblock
 from hawb.engine.clients.steady.ticks import beyond, due_us
 from hawb.engine.cluster.node_ports import focus_on, focused, is_running, look_from
