@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Self
 from hawb.scenario import numbering, signatures
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump, plain
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.frames import ByName, Rows
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome

@@ -17,7 +17,7 @@ from hawb.broker.nodes import BrokerNode
 from hawb.engine.core.naming import join_queue, split_queue
 from hawb.rules.streams import STREAM_PROFILES
 from hawb.scenario import verbs
-from hawb.scenario.forms import OnNodes, Verb
+from hawb.scenario.fields import OnNodes, Verb
 
 if TYPE_CHECKING:
     from hawb.broker.drive import Drive

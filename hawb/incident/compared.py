@@ -29,7 +29,7 @@ from hawb.incident.reconstruction import Reconstruction
 from hawb.incident.step_context import JOINING_US
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.verbs import ForgetClusterNode, Reset, TransferLeadership
 
 Verdict = Literal["equal", "by chance", "only seen", "only expected"]

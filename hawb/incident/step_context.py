@@ -15,7 +15,7 @@ from hawb.incident.node_runs import NodeRun, is_booting
 from hawb.planning.inventory import NET_TICKTIME_S
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.beginning import MICROSECONDS
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 
 JOINING_US = 90_000_000
 """Maximum time from joining to the node's boot for it, and from removing a node to removing its members."""

@@ -27,17 +27,7 @@ from hawb.engine.classic import (
 )
 from hawb.engine.clients import confirms, consuming, settling, single_active, subscriptions, timeouts
 from hawb.engine.clients.steady import credit_flow
-from hawb.engine.cluster import (
-    alarms,
-    booting,
-    khepri,
-    links,
-    maintenance,
-    membership,
-    metadata,
-    partition_handling,
-    rejoining,
-)
+from hawb.engine.cluster import alarms, booting, khepri, links, maintenance, membership, metadata, partition_handling
 from hawb.engine.cluster import partitions as open_partitions
 from hawb.engine.queues import dead_letters, expiry, lifecycle, policy_changes
 from hawb.engine.queues import limits as lengths
@@ -256,7 +246,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "khepri-minority-declares-nothing"),
         _of("boot with Khepri: a majority of the members", booting.lacked_by_store, "",
             "khepri-nodes-boot-in-any-order khepri-node-alone-gives-up"),
-        _of("sides of a partition find together with Khepri", rejoining.rejoin, "", "khepri-sides-find-together"),
+        _of("sides of a partition find together with Khepri", links.rejoin, "", "khepri-sides-find-together"),
         _of("a node joins the metadata store (Khepri), also again without its disk", khepri.node_joins, "",
             "khepri-disk-lost-joins-again"),
     ),

@@ -17,7 +17,7 @@ from hawb.engine.core.moment import Moment
 from hawb.engine.core.settings import Settings
 from hawb.engine.core.state import DOWN, RUNNING, State
 from hawb.scenario.beginning import MICROSECONDS
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Heal, Kill, Partition, PowerOff, Publish, Start, Stop, SyncQueue, Wait, Wipe
 

@@ -25,12 +25,12 @@ Sends = Literal["no type", "a type", "perhaps a type"]
 
 
 class Redeclaration(Struct, frozen=True):
-    """The arguments for which RabbitMQ refuses (406) an application that declares the queue as before the move.
+    """The arguments for which an application that declares a queue as before gets 406.
 
-    There is a list for each way to move: to a new vhost, in place, and in place with relaxed checks (None if the
-    release has no such checks). If it is unknown whether the application sends a type, it is assumed to send none.
-    `type` is the queue's type after the move. The arguments `if_created` are refused only if the declaration creates
-    the queue, because quorum queues do not support them.
+    They are given for a new vhost, in place, and in place with relaxed checks (None: the release has none). An
+    application of which it is unknown whether it sends a type is assumed to send none. `type` is the queue's type after
+    the move; arguments `if_created` are refused only if the declaration would create the queue, as quorum queues do not
+    support them.
     """
 
     type: str

@@ -20,7 +20,7 @@ from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO, matched
 from hawb.scenario import verbs
 from hawb.scenario.document import Scenario
 from hawb.scenario.fields import PolicyEntry
-from hawb.scenario.near import LEAST, nearest
+from hawb.scenario.refused import LEAST_SIMILAR, nearest
 
 QUEUE, POLICY, EXCHANGE, NODE, CLIENT = "queue", "policy", "exchange", "node", "client"
 """The kinds of names."""
@@ -176,7 +176,7 @@ class _Names:
             if vhost == policy.vhost:
                 for part in _parts(local, len(letters), starts, ends):
                     parts.setdefault(part, name)
-        least = LEAST if starts else LEAST_WITHIN
+        least = LEAST_SIMILAR if starts else LEAST_WITHIN
         return tuple(dict.fromkeys(parts[part] for part in nearest(letters, parts, least))) if letters else ()
 
     def _settings(

@@ -23,7 +23,7 @@ from hawb.lab.leads import LATEST
 from hawb.lab.sources import START, TITLE, Choice
 from hawb.languages import N_, _, language
 from hawb.scenario.dump import dump
-from hawb.scenario.forms import Bare, Flag
+from hawb.scenario.fields import Bare, Flag
 from hawb.scenario.load import ScenarioRefused
 from hawb.scenario.text import parse
 from hawb.scenario.verbs import VERBS

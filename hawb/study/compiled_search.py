@@ -24,7 +24,7 @@ from hawb.planning.goals import GOALS, reached
 from hawb.planning.moves import PATIENCE, Spent
 from hawb.scenario.beginning import MICROSECONDS, microseconds
 from hawb.scenario.document import Step
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Heal, Kill, Partition, PowerOff, Publish, Start, Stop, SyncQueue, Wait, Wipe
 from hawb.study.compiled import is_kept

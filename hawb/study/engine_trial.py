@@ -33,7 +33,7 @@ from hawb.engine.core.turn import Turn
 from hawb.scenario import beginning
 from hawb.scenario.actions import ACTIONS
 from hawb.scenario.document import Scenario
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.verbs import Close, Consume, Cut, Heal, Kill, Partition, PowerOff, Publisher, Start, Stop, Wipe
 from hawb.study import histories
 from hawb.study.design import QUEUE, Design

@@ -22,7 +22,7 @@ differences of batch means, mostly far narrower than the intervals of the two me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -191,12 +191,6 @@ def _ends_of_mean() -> dict[str, Column]:
     return {name: sql.when(takes <= trials, end) for name, end in ends.items()} | {
         "trials_for_mean": sql.when(takes > trials, takes)
     }
-
-
-def growing(trials: DataFrame, measure: str, counts: Iterable[int]) -> list[dict[str, Any]]:
-    """Return the estimates of a measure by the first trials alone, for each of the counts; all cells for each count."""
-    looks = (trials.where(sql.col(TRIAL) < count) for count in sorted(counts))
-    return [row.asDict() for first in looks for row in estimates(first, [measure]).collect()]
 
 
 def by_part(trials: DataFrame, of: Sequence[str] | None) -> DataFrame:

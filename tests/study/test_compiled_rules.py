@@ -85,7 +85,7 @@ def test_every_rule_is_compared(module):
             "leader_strategy", "leader_candidates", "is_sent_all",
         },
         quorum_costs: {
-            "disk_bytes", "memory_bytes", "snapshot_interval", "cut_up_to", "entries_after_requeues", "requeued_bytes",
+            "disk_bytes", "memory_bytes", "snapshot_interval", "cut_up_to",
         },
     }
     assert {rule.__name__ for rule in rules_of(module)} == tried[module]
@@ -172,11 +172,8 @@ def test_compiled_quorum_costs_agree():
     limits = (quorum_costs.NO_LIMIT, 0, 3, 50)
     for messages, size, max_length, max_bytes in product((0, 5), (0, 7), limits, limits):
         agree(quorum_costs.memory_bytes, messages, size, max_length, max_bytes)
-    for messages, at_tail in product((0, 1, 5), (False, True)):
+    for messages in (0, 1, 5):
         agree(quorum_costs.disk_bytes, messages, 10, 3)
-        agree(quorum_costs.requeued_bytes, messages, 10, at_tail)
         agree(quorum_costs.snapshot_interval, messages, 2, 4)
     for smallest in range(6):
         agree(quorum_costs.cut_up_to, (1, 3), smallest, 9)
-    for messages, rounds, at_tail in product((1, 5), (0, 3, 40), (False, True)):
-        agree(quorum_costs.entries_after_requeues, messages, rounds, 4, 8, at_tail)

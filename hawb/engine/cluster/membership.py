@@ -11,7 +11,7 @@ again.
 from __future__ import annotations
 
 from hawb.engine import streams
-from hawb.engine.classic import disks
+from hawb.engine.classic import copies
 from hawb.engine.cluster import booting, khepri, metadata, node_commands, partitions, stopping
 from hawb.engine.cluster.booting_ports import INCONSISTENT
 from hawb.engine.cluster.lost_disks import lose_disks
@@ -330,7 +330,7 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
         bookkeeping.lose(turn, name, queue.content, reason)
         lifecycle.remove(turn, name, reason)
         return
-    content = disks.on_disks(turn, queue, [chosen])[chosen] or EMPTY
+    content = copies.on_disks(turn, queue, [chosen])[chosen] or EMPTY
     missing, returned = runs.minus(queue.content, content), runs.minus(content, queue.content)
     turn.because = turn.emit(
         "heir_chosen", node=chosen, queue=name, was=turn.settings.names[queue.master],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine.classic.disks import persistent
+from hawb.engine.classic.copies import persistent
 from hawb.engine.core import runs
 from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs

@@ -26,8 +26,7 @@ from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.core.settings import Settings, Setup, setup_of
 from hawb.engine.core.state import NOWHERE, RUNNING, Node, Queue, Side, State
-from hawb.engine.core.trace import Entry
-from hawb.engine.core.trace_writer import OF_NO_STEP, TraceWriter
+from hawb.engine.core.trace import OF_NO_STEP, Entry, TraceWriter
 from hawb.engine.core.versions import closed, opened
 from hawb.engine.raft_groups.group import Proposal, groups_of
 from hawb.rules.policies import Policy
