@@ -14,8 +14,7 @@ from msgspec import Struct
 from hawb.languages import N_, _
 from hawb.views.formatting import counted, shown, size
 from hawb.views.story import losses
-from hawb.views.story.causes import causes_first
-from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.chronicle import Chronicle, causes_first
 from hawb.views.story.copies import NODE_ENDS, copies
 from hawb.views.story.losses import Part
 from hawb.views.story.sentences import SENTENCES

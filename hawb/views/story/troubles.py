@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from hawb.languages import N_, _
 from hawb.scenario.outcome import late_consumers
 from hawb.views.formatting import LISTED, paragraph, shown
-from hawb.views.story.causes import causes_first
-from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.chronicle import Chronicle, causes_first
 from hawb.views.story.headline import commits_nothing, is_closed
 from hawb.views.story.losses import NO_SUCCESSOR, setting
 from hawb.views.story.telling import at
