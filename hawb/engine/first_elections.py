@@ -211,7 +211,10 @@ def played(turn: Turn, start: Start) -> Course | None:
 
 
 def repeats(turn: Turn, start: Start, course: Course) -> bool:
-    """Apply a course to a queue that begins as the course did; return False if something else happens meanwhile."""
+    """Apply the recorded course of a first election to a queue that starts in the same way.
+
+    Return False, and do nothing, if another event is due before the course ends.
+    """
     begun_us, next_us = turn.now_us, turn.agenda.next_time_besides_us(start.entries)
     if next_us is not None and next_us <= begun_us + course.lasts_us:
         return False

@@ -70,7 +70,7 @@ def _called(node: int) -> str:
 
 
 class _Cluster:
-    """A cluster that is played: who runs, what each node has said, and what is still to happen."""
+    """A simulated cluster: the nodes that run, the messages that each node has logged, and the events that are due."""
 
     def __init__(
         self, environment: Environment, nodes: int, days: float, seed: int, number: int, before_days: float

@@ -59,5 +59,5 @@ def reached(goal: str, moment: Moment, queues: Iterable[str]) -> tuple[str, ...]
 
 
 def _known(moment: Moment, queue: str) -> list[Queue]:
-    """Return the queue as each partition that knows it has it."""
+    """Return the records of the queue, one from each side of the partition that has one."""
     return [side.queues[queue] for side in moment.state.sides if queue in side.queues]

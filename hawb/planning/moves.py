@@ -131,7 +131,7 @@ MOVES: dict[str, Moves] = {
 
 
 class Instant(NamedTuple):
-    """When the next step is to happen, as a step's `at` has it, and what it would find then."""
+    """A time for the next step, as `at` in a scenario (None: once the cluster has settled), and the moment then."""
 
     at: float | None
     moment: Moment

@@ -41,7 +41,7 @@ Found = tuple[str, dict[str, Any]]
 
 
 def by_name(queue: Queue) -> tuple[bool, bool]:
-    """Return what checks take from a queue's name: whether it is a plugin's own, and whether the broker made it up."""
+    """Return whether, by its name, a queue belongs to a plugin, and whether the broker generated the name."""
     return owner(queue.name, queue.facts.arguments) is not None, queue.name.startswith(SERVER_NAMED)
 
 
@@ -240,7 +240,7 @@ def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found | Non
 
 
 def _before_quorum(assignment: Assignment, inventory: Inventory) -> Found | None:
-    """Return what blocks the move to a quorum queue, or if nothing does, what has to change for it."""
+    """Return the finding about what blocks the move to a quorum queue; else about what the move changes; else None."""
     found = before_quorum(assignment, inventory.profile)
     for weight, code in (("blocks", "blocks-quorum"), ("changes", "changes-for-quorum")):
         if found[weight]:

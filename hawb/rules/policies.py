@@ -131,7 +131,7 @@ def _operators(_value: object, operator_value: object) -> object:
 
 
 def _stricter_delivery_limit(value: int, operator_value: int) -> int:
-    """Return the lower limit; a negative one means no limit (4.0), and then the other counts."""
+    """Return the lower limit. A negative one means no limit (4.0): then return the other one."""
     return (max if min(value, operator_value) < 0 else min)(value, operator_value)
 
 

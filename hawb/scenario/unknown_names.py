@@ -39,7 +39,7 @@ LEAST_WITHIN = 0.8
 
 
 class Unknown(Struct, frozen=True):
-    """A name that matches nothing: its kind, the index of the first step with it, and what it may have been meant for.
+    """A name that matches nothing: its kind, the index of the first step that uses it, and similar names that exist.
 
     `step` is None if it stands above the steps. A policy's `pattern` is what matches no queue; `near` are queues.
     """

@@ -91,7 +91,7 @@ class Lesson:
         self._changed.setdefault(key, {})[name] = self._plain(value)
 
     def _plain(self, value: object) -> object:
-        """Return a widget's value as JSON has it: children become what is drawn of them."""
+        """Return a widget's value for JSON. Child widgets are replaced by their drawn form."""
         if isinstance(value, tuple) and all(isinstance(one, traitlets.HasTraits) for one in value):
             return [self.drawn(one) for one in value]
         return value

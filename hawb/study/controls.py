@@ -76,7 +76,7 @@ The keys are the beginnings of `hawb.study.kernel.setup.REFUSALS`. The failures 
 
 
 class Chosen(Struct, frozen=True):
-    """A control: what the kernel plays, and in words how that differs from what the engine plays."""
+    """A control: the design and environment that the kernel plays, and in words how they differ from the engine's."""
 
     design: Design
     environment: Environment

@@ -152,7 +152,7 @@ class Played:
     # Time.
 
     def _until(self, time_us: int) -> None:
-        """Play all that is due before a time, and stop there. Clients and nodes try again meanwhile each second."""
+        """Play all events that are due before a time, and stop there. Clients and nodes retry each second."""
         while True:
             while advance.step(self.turn, self._stop_us(time_us) - 1):
                 self._notice()

@@ -95,7 +95,7 @@ def reset(turn: Turn, node: int) -> None:
 
 
 def force_reset(turn: Turn, node: int) -> None:
-    """Reset a node that is down without informing the others, who go on counting it (`rabbit_mnesia:force_reset`).
+    """Reset a node that is down. Other nodes still count it as a member (`rabbit_mnesia:force_reset`).
 
     With Khepri it is refused (`rabbit_db:force_reset`).
     """
@@ -191,9 +191,9 @@ def knows_same_queues(turn: Turn, node: int) -> bool:
 
 
 def has_its_members(turn: Turn, node: int) -> bool:
-    """Return True if a node that goes by its own disk alone still has its quorum queue members.
+    """Return True unless the other nodes have forgotten a node and removed its members of quorum queues.
 
-    Otherwise refuse the step: the other nodes have forgotten it and removed its members. A real node keeps them.
+    If they have, refuse the step: on its own disk, a real node still has these members, which hawb does not simulate.
     """
     remembered = turn.nodes[node].remembers
     theirs = () if remembered is None or turn.nodes[node].member else remembered.queues.values()

@@ -235,9 +235,10 @@ def leave_side(t: Turn, old: int, node: int, entry: int | None) -> None:
 
 
 def leave(side: MutableSide, name: str, node: int) -> Runs:
-    """Remove a node's copy of a queue from the side that it has left; return what the side's queue loses by it.
+    """Remove a node's copy of a queue from the side that the node has left. Return the messages that the side loses.
 
-    A quorum queue loses nothing: its members are one group on all sides.
+    A side loses the messages of a classic queue whose master leaves, and none of a quorum queue, whose members are one
+    group on all sides.
     """
     queue = side.queues[name]
     if queue.has_group:

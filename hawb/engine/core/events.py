@@ -75,7 +75,7 @@ class LinksTimeOut(Struct, frozen=True):
 
 
 class LookAround(Struct, frozen=True):
-    """A second has passed since a node or link came back. Nodes that wait for others look which are there."""
+    """A second has passed since a node or link came back. Waiting and paused nodes check which nodes they see."""
 
 
 class BootAttempt(Struct, frozen=True):

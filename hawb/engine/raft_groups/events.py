@@ -23,7 +23,7 @@ class RaftArrives(Struct, frozen=True):
 
 
 class RaftWritten(Struct, frozen=True):
-    """The disk of a member has written what the member asked for.
+    """A write to a member's disk is complete.
 
     `boot` is the node's boot count, which distinguishes the write from one before the node was started again.
     """

@@ -75,7 +75,7 @@ def message_arrives(t: Turn, g: Group, node: int, message: AnyMessage) -> None:
 
 
 def written(t: Turn, g: Group, node: int, event: Written) -> None:
-    """Report to a member that its disk has written what it asked for."""
+    """Report to a member that a write to its disk is complete."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
     on_written(out, member, event)

@@ -50,7 +50,7 @@ class Chronicle:
 
     @cached_property
     def others_running(self) -> dict[int, list[str]]:
-        """The other nodes that run at each event with which a node comes up, by the place of the event."""
+        """The other running nodes at each event after which a node runs, by the place of the event."""
         changes = [(place, self.events[place]) for place in self.places((*COMING, *GOING), None)]
         runs = {name: state == "running" for name, state in self.outcome["nodes"].items()}
         runs |= {event["node"]: event["event"] in GOING for _, event in reversed(changes)}
