@@ -58,9 +58,9 @@ class Said(Struct, frozen=True):
 
 
 class Course(Struct, frozen=True):
-    """The changes by a first election; times are counted from its beginning.
+    """The changes that a first election makes, with times relative to its start.
 
-    `kept` keeps the values alive whose identities are in its key.
+    `kept` keeps references to the values whose ids are part of its key, so that no other value gets these ids.
     """
 
     lasts_us: int

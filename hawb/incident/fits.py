@@ -77,7 +77,7 @@ class Candidate(Struct, frozen=True):
 
 
 class Fit(Struct, frozen=True):
-    """A sample with its candidates; the first is the one that is taken."""
+    """A sample with the distributions that were fitted to it; the first one fits best."""
 
     sample: Sample
     candidates: tuple[Candidate, ...]

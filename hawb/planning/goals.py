@@ -17,7 +17,11 @@ from hawb.engine.core.state import Queue
 
 
 class Goal(NamedTuple):
-    """A goal: its test for a queue, its words for a title, and the part of the outcome and the field that show it."""
+    """A goal of a search.
+
+    `reached` tests it for a queue, and `says` names it in titles. It shows in the outcome as `field` of the queue's
+    entry in `part`.
+    """
 
     reached: Callable[[Moment, str], bool]
     says: str

@@ -202,9 +202,9 @@ def _of_all(
 
 
 def _alike(effect: Effect, kinds: Mapping[str, Sequence[QueueEntry]]) -> Iterator[Effect]:
-    """Yield the effects on all queues that a representative stands for.
+    """Yield the effects on all queues that were simulated by one representative, given the effect on this one.
 
-    Each loses all its messages if the representative does, else as many.
+    If the representative loses all its messages, so does each of these queues; otherwise each loses the same number.
     """
     entries = kinds.get(effect.queue, ())
     if len(entries) < 2:

@@ -189,8 +189,8 @@ def alone(folder: Path, waits: Callable[[], object]) -> Iterator[None]:
 def described(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: Study) -> Iterator[None]:
     """Write the cells into their table in parallel to the `with` block.
 
-    The first rows of a Spark that has just started take it seconds. Raise StudyFailed, and TableRefused before the
-    block begins.
+    The first rows that a new Spark session writes take seconds. Raise StudyFailed, and before the block begins
+    TableRefused.
     """
     lacking = counted(CELLS, folder, cells).keys() != {cell.place for cell in cells}
     with ThreadPoolExecutor(1) as beside:

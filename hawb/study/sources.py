@@ -61,7 +61,7 @@ QUESTION, ROWS, COSTS, DONE, CODE = "question", "rows", "costs", "done", "code"
 
 
 class RowsRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """Rows of other trials than those that were asked for."""
+    """The rows of a task are not those of its trials, each once and in order."""
 
 
 def register(spark: SparkSession) -> SparkSession:
@@ -256,7 +256,7 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return end | {QUESTION: as_option(self.source.asked), "label": self.source.label}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Share]:
-        """Return the shares between two offsets, of the question in the second one."""
+        """Return the shares to play between two offsets of the stream. The second one names the study."""
         if QUESTION not in end:
             return []
         cells = cells_of(read_study(msgspec.json.decode(end[QUESTION])), end["label"])

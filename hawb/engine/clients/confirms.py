@@ -190,9 +190,9 @@ def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None
 
 
 def _without_channel(one: WaitingOperation, node: int) -> WaitingOperation:
-    """Mark a waiting publish whose channel's node is gone: it still waits, but for no channel.
+    """Mark a waiting publish whose channel ended with its node: it still waits, but no channel gets its confirm.
 
-    A new channel is another.
+    A channel that a client opens later on this node is another one.
     """
     if not isinstance(one.operation, Publish) or one.operation.node != node:
         return one

@@ -353,7 +353,7 @@ def lose_content(t: Turn, q: Queue, why: str) -> None:
 
 
 def remembers(t: Turn, node: int) -> bool:
-    """Return True if a node that is down has kept the records as they were when it went."""
+    """Return True if a node that is down has the records of the time when it went down."""
     return t.nodes[node].remembers is not None
 
 
