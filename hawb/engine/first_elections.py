@@ -169,7 +169,7 @@ def patience_us(turn: Turn) -> int:
 
 
 def played(turn: Turn, start: Start) -> Course | None:
-    """Settle the cluster, and return the course of its events; None if it cannot be repeated."""
+    """Settle the cluster, and return the course of its events; None if other queues cannot repeat this course."""
     name, before = start.queue.name, start.queue
     begun_us, counter, planned, written = turn.now_us, turn.counter, len(turn.agenda), len(turn.entries)
     of_election = True

@@ -130,7 +130,7 @@ def notify_channels(turn: Turn, group: Group, leader: int) -> None:
 
 
 def writes_to_leader(turn: Turn, group: Group, channel: Channel | None) -> bool:
-    """Return True if what a channel writes reaches the present leader, and not a process that is gone.
+    """Return True if a channel writes to the present leader, and not to a process that has ended.
 
     RabbitMQ does not detect the latter. It is always True for a quorum queue.
     """

@@ -285,7 +285,7 @@ def _paired(kind: str, seen: Sequence[Seen], expected: Sequence[Looked]) -> Iter
 def _groups(
     seen: Sequence[Seen], expected: Sequence[Looked], most_us: int
 ) -> Iterator[tuple[Sequence[Seen], Sequence[Looked]]]:
-    """Yield both sequences in parts, the events of which are too far apart to match, or where there are many."""
+    """Divide both sequences into parts whose events are too far apart to match each other, and long parts further."""
     times = sorted(map(itemgetter(0), (*seen, *expected)))
     far = [place for place, (one, other) in enumerate(pairwise(times), 1) if other - one > most_us]
     i = j = begin = 0

@@ -65,7 +65,7 @@ def fill_copies(t: Turn, q: Queue, bits: int) -> None:
 
 
 def leave_on_disks(t: Turn, q: Queue, bits: int) -> None:
-    """Reduce the copies of replicas that are gone to what their nodes' disks keep."""
+    """Reduce the copies of ended replicas to the messages on their nodes' disks."""
     q.contents = with_content(q.contents, on_disks(t, q, nodes_of(bits)))
 
 

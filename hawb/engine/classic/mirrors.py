@@ -67,7 +67,7 @@ def add_mirrors(t: Turn, q: Queue, returning: int, recorded: tuple[int, ...], ex
 
 
 def join(t: Turn, q: Queue, node: int, returning: bool, recorded: bool) -> None:
-    """Let an empty mirror join, whatever its node's disk holds; it is synchronised at once if the queue is empty.
+    """Add an empty mirror; it deletes what is on its node's disk. If the queue is empty, it is synchronised at once.
 
     It does not join while the master is down and undetected: the next master decides which mirrors it wants, and the
     mirror of a node that has booted waits until then. A mirror that finds dead replicas in the record acts on their

@@ -148,7 +148,7 @@ def orphaned_mirrors_gone(turn: Turn, nodes: Iterable[int]) -> None:
 
 
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:
-    """Nack at once what waits for a queue's crashed process at `node`, whichever other replicas have answered."""
+    """Nack at once the messages that wait for a crashed process at `node`, whichever other replicas have confirmed."""
     here = [waiting for waiting in turn.unconfirmed if turn.is_here(waiting.node)]
     affected = [waiting for waiting in here if _waits_for(turn, waiting, queue, node)]
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting not in affected)

@@ -176,7 +176,7 @@ def arrive(turn: Turn, event: DeliveryArrives) -> None:
 
 
 def receive(turn: Turn, name: str, numbers: Runs) -> None:
-    """Let a client receive messages; with automatic acknowledgement its channel settles those of a quorum queue now.
+    """Deliver messages to a client. With automatic acknowledgement its channel settles those of a quorum queue now.
 
     A quorum queue also sends to channels that are gone, until it has committed that they are.
     """

@@ -31,7 +31,7 @@ from hawb.rules.policies import Policy, effective_definition
 
 
 def configured_ms(turn: Turn) -> int | None:
-    """Return the timeout that the cluster's configuration asks for; None where there is none."""
+    """Return the timeout in the cluster's configuration; None if it has none."""
     return consumer_timeouts.configured_ms(turn.settings.consumer_timeout, turn.settings.profile)
 
 

@@ -144,7 +144,7 @@ def time_out(t: Turn, number: int) -> None:
 
 
 def give_up_links(t: Turn, ends: list[int]) -> None:
-    """Make the nodes at both ends of these links take each other for down, and cut off those between them."""
+    """Let the nodes at the ends of these links see each other as down, and handle partial partitions between them."""
     lost = 0
     for node in range(t.setup.nodes):
         for other in range(t.setup.nodes):
@@ -174,7 +174,7 @@ def give_up_links(t: Turn, ends: list[int]) -> None:
 
 
 def fall_apart(t: Turn) -> None:
-    """Split the current side into one side for each group of nodes that see each other, and let each act on it."""
+    """Split the current side into a side for each group of nodes that see each other. Each handles the nodes that it lost."""
     entry, up = cause(t), up_here(t)
     if split(t, up) < 2:
         pause(t)

@@ -246,7 +246,7 @@ def known_members(turn: Turn, node: int) -> frozenset[int]:
 
 
 def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
-    """Let the members forget one of them that is down, on a command sent to `origin`.
+    """Run `rabbitmqctl forget_cluster_node` on `origin`, for a member that is down.
 
     Queues whose master it had go to a promotion candidate or are deleted. With Khepri RabbitMQ first checks whether the
     node runs, and removes the queues' members on it before the node itself, whether or not that succeeds.
@@ -350,7 +350,7 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
 
 
 def lose_copies(turn: Turn, node: int, why: str) -> None:
-    """Lose what a node that is down had on its disk."""
+    """Record the loss of all messages on the disk of a node that is down."""
     cause = turn.because
     member_changes.lose_disk(turn, node)
     lose_disks(turn, 1 << node, why, cause)

@@ -115,7 +115,7 @@ def take_over_records(t: Turn, node: int, old: int, side: int) -> None:
 
 
 def go_back(t: Turn, node: int) -> None:
-    """Let a node that is down boot from the records that were on its disk when it went, as a side of its own.
+    """Let a node boot from the records on its own disk, as a side of its own.
 
     Other nodes may have newer records. They keep those until they boot and find this node running.
     """

@@ -151,7 +151,7 @@ def fall_silent(t: Turn, node: int) -> None:
 
 
 def publishers_gone(t: Turn, dead: int) -> None:
-    """Close the channels at nodes that went down: they never receive the confirms of what they sent."""
+    """Close the channels at nodes that went down. They never receive confirms for the messages that they sent."""
     for node in nodes_of(dead):
         confirms.client_gone(t, node)
         visibility.channels_gone(t, node)

@@ -267,7 +267,7 @@ class SyncTooSlow(Struct, frozen=True):
 
 
 class MetadataChanged(Struct, frozen=True):
-    """Something was declared, deleted, bound or set with Khepri, so that the store's log has one command more."""
+    """A declaration, deletion, binding or policy has added a command to the log of the metadata store (Khepri)."""
 
 
 class MetadataAvailable(Struct, frozen=True):

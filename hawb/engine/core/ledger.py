@@ -17,7 +17,7 @@ REMOVALS = ("acknowledged", "expired", "dropped", "dead_lettered", "rejected", "
 
 
 class Outage(Struct, frozen=True):
-    """Time spent in a condition: the total so far, and since when the condition holds (None: it does not)."""
+    """The total time spent in a condition, and the time since which the condition holds (None: it does not hold)."""
 
     total_us: int = 0
     since_us: int | None = None

@@ -48,7 +48,7 @@ def write(record: Record, fields: dict[str, object]) -> Record:
 
 
 def place_of(event: object) -> int | None:
-    """Return the node at which an event happens, whatever its side is by then; None for an event of a queue."""
+    """Return the node at which an event happens, even if the node changes sides; None for an event of a queue."""
     return getattr(event, "node", None)
 
 

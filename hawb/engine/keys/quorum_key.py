@@ -123,7 +123,7 @@ def _ranked_pairs(pairs: Iterable[tuple[object, Runs]], ranked: Ranked) -> tuple
 
 
 def is_in_flight(state: State, name: str) -> bool:
-    """Return True if anything is under way between a group's members, or to their disks."""
+    """Return True if a message between a group's members, or a write to a member's disk, is under way."""
     return any(True for _ in _of_raft(state, name))
 
 

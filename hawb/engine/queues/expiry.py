@@ -199,7 +199,7 @@ def stop_looking(turn: Turn, name: str, *also: type) -> None:
 
 
 def is_unused(turn: Turn, queue: Queue) -> bool:
-    """Return True if a quorum queue has no consumer in reach and no consumer in reach holds any of its messages."""
+    """Return True if no reachable consumer uses a quorum queue: none is subscribed, and none holds messages."""
     suspected = fifo.of(queue).suspected
     holders = (one for one in consumers_of(turn.consumers, queue.name) if one.name not in suspected)
     return not set(queue.consumers) - suspected and not any(one.held for one in holders)

@@ -70,7 +70,7 @@ class HandoverDue(Struct, frozen=True):
 
 
 class LeaderElected(Struct, frozen=True):
-    """Channels learn of a quorum queue's new leader, and send it again what is not decided."""
+    """Channels learn of a quorum queue's new leader, and send it the undecided proposals again."""
 
     queue: str
     node: int

@@ -74,7 +74,7 @@ def written(turn: Turn, group: Group, event: RaftWritten) -> None:
 
 @at_member
 def handover_due(turn: Turn, group: Group, event: HandoverDue) -> None:
-    """Let a leader that was to hand over and still leads take commands again, those first that have waited."""
+    """Let a leader whose handover has failed accept commands again, first those that have waited."""
     if group.members[event.node].transferring_to != NOWHERE:
         ask_leader(turn, event.queue, event.node, ConditionTimeout())
         turn.schedule(0, MajorityReached(event.queue, event.node, event.group))
