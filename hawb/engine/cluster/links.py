@@ -174,7 +174,10 @@ def give_up_links(t: Turn, ends: list[int]) -> None:
 
 
 def fall_apart(t: Turn) -> None:
-    """Split the current side into a side for each group of nodes that see each other. Each handles the nodes that it lost."""
+    """Split the current side into one side for each group of nodes that see each other.
+
+    Each new side handles the nodes that it no longer sees. If there is only one group, only pause nodes.
+    """
     entry, up = cause(t), up_here(t)
     if split(t, up) < 2:
         pause(t)
