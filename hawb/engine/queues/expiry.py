@@ -173,9 +173,9 @@ def used(turn: Turn, name: str) -> None:
 
 
 def set_expiry(turn: Turn, name: str) -> None:
-    """Schedule the tick at which a quorum queue's leader finds it expired, if it stays unused.
+    """Schedule the tick at which the leader of an unused quorum queue deletes it because of x-expires.
 
-    A new leader that ticks at once finds at that tick a queue that had expired before its election.
+    In releases whose leaders tick once they are elected, a queue that had expired before the election is deleted then.
     """
     queue = turn.queues[name]
     stop_looking(turn, name)
