@@ -24,6 +24,8 @@ ROOMS = ("broker", "cli", "conformance", "docs", "exports", "incident", "lab", "
 IN_JSON = {("incident_answers.py", "Told"), ("incident_answers.py", "NotTold"), ("incident_answers.py", "untold"),
            ("chain.py", "told")}  # fmt: skip
 """Names that programs read, in `--json`, in its schemas or in the lab's messages: they stay as they are."""
+WITH_ANSWERS = {"cli", "views"}
+"""Rooms whose docstrings name the answer "Cannot tell"."""
 
 
 def files(*folders: str) -> list[Path]:
@@ -64,7 +66,7 @@ def remarks(file: Path) -> Iterator[tuple[int, str]]:
                 yield token.start[0], token.string
 
 
-@pytest.mark.parametrize("folder", CODE)
+@pytest.mark.parametrize("folder", [*CODE, *(f"hawb/{room}" for room in ROOMS if room not in WITH_ANSWERS)])
 def test_docstrings_and_comments_have_no_replaced_words(folder: str) -> None:
     assert not [f"{file.relative_to(ROOT)}:{line}: {found}" for file in files(folder)
                 for line, text in remarks(file) if (found := replaced(re.sub(r"`[^`]*`", "", text)))]  # fmt: skip
