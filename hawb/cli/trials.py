@@ -95,9 +95,9 @@ def play_on(
     spark: SparkSession, asked: Study, output: Path, own: Numbers | None, name: str, label: str = "Trials",
     rows_per_file: int | None = None,
 ) -> tuple[DataFrame, Progress]:  # fmt: skip
-    """Play the trials of a study with a progress bar; return them, and how far they were at the end.
+    """Play the trials of a study with a progress bar. Return the trials and the last progress.
 
-    They stand in the tables under `name`. They have a price if the `own` numbers have prices. Raise StudyFailed or
+    The tables have them under `name`. They have a price if the `own` numbers have prices. Raise StudyFailed or
     TableRefused.
     """
     from hawb.study.pipeline import run
