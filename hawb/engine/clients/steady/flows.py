@@ -56,7 +56,7 @@ def flow(turn: Turn, until_us: int) -> None:
 
 
 def hear(turn: Turn) -> None:
-    """Deliver the confirms that are due by now to publishers. Without network delay these include those of the last flow."""
+    """Deliver the due confirms to publishers. Without network delay these include those of the last flow."""
     turn.flowing, turn.because = True, None
     for _side in turn.each_side():
         hear_here(turn)
