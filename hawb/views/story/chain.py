@@ -120,9 +120,9 @@ def _not_synchronised(
     event, fault = chronicle.events[joined], losses.master_down(chronicle, queue, promotion)
     setting = losses.unsynchronised_by(chronicle, queue, promotion)
     if event["event"] == "mirror_added" and setting and (fault is None or event["t"] <= fault["t"]):
-        paragraph = losses.newcomer(chronicle, queue, first, promotion, fault)
+        told = losses.newcomer(chronicle, queue, first, promotion, fault)
         text = _(UNSYNCHRONISED, setting=setting)
-        yield Link(text, paragraph, event["t"], event["step"], "plain", (event["node"],), queue)
+        yield Link(text, told, event["t"], event["step"], "plain", (event["node"],), queue)
 
 
 def of_trouble(chronicle: Chronicle) -> list[Link]:
