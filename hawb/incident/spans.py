@@ -1,16 +1,16 @@
-"""Measure times to failure, repair times and other durations of a cluster from its logs, one row for each.
+"""Measure durations in a cluster from its logs, such as the time until a node failed or was back; one row for each.
 
-A study's environment (`hawb.study.environment`) is made of these rows, and the two share their definitions:
+The definitions are those of a study's environment (`hawb.study.environment`), which uses these durations:
 
 * A node has failed when its broker has ended, whatever the reason: logs do not say why an operator stopped it. Two
-  things are no failure: a pause because of a partition; and a rolling restart, in which all nodes of the cluster were
-  stopped one after the other, each after the one before was back.
-* Nodes that ended within a minute of each other have one cause, such as a rack or a host: this is a common failure of
-  the cluster. A node whose end no node detected ended with the last node that could have detected it.
-* A time to failure begins at the end of the node's previous failure, and includes rolling restarts and common failures.
-  For a node that already ran when the logs of its cluster begin, it begins with the logs, and is not `fresh`.
-* A node is back when it begins a boot that does not fail. A node that is removed from its cluster, or is still away
-  when the logs end, was away for at least that long.
+  things are no failures: a pause because of a partition, and a rolling restart, in which all nodes of the cluster were
+  stopped one after the other, each after the previous one was back.
+* Nodes that ended within a minute of each other have a common cause, such as a rack or a host: this is a failure of the
+  cluster. If no node detected the end of a node, that node ended with the last node that could have detected it.
+* The time to a failure runs from the end of the node's previous failure, through rolling restarts and common failures.
+  For a node that already ran when the logs of its cluster begin, it runs from then on, and is not `fresh`.
+* A node is back when it begins a boot that does not fail. A node that is removed from its cluster, or is still down
+  when the logs end, was down for at least that long.
 """
 
 from __future__ import annotations
