@@ -27,8 +27,8 @@ from hawb.study.kernel import block
 from hawb.study.load import load
 from hawb.study.progress import Progress, Tell
 from hawb.study.question import Study
-from hawb.study.shares import Share, costs, shares
 from hawb.study.spark import session
+from hawb.study.spark_partitions import Share, costs, shares
 
 STUDY = Path(__file__).parent.parent / "data" / "studies" / "monthly-failures.yaml"
 ROUNDS, SHARE = 5, 10

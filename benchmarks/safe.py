@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.measure import duration, seconds
 from benchmarks.upgrade import cluster
-from hawb.planning.safe_to_stop import safe_to_stop, safe_to_stop_in
+from hawb.planning.safe_to_stop import outlook, safe_to_stop
 from hawb.scenario.dump import dump
 from hawb.scenario.load import read_scenario
 from hawb.scenario.run import Run
@@ -19,7 +19,7 @@ from hawb.scenario.run import Run
 def figures() -> Iterator[str]:
     """Return lines for the forecast, the command with reading and printing, and a cluster without equal queues."""
     many = read_scenario(cluster(5, 10_000))
-    yield duration("5 nodes, 10,000 queues: the forecast", seconds(lambda: safe_to_stop_in(many), 3), "s", "limit 2 s")
+    yield duration("5 nodes, 10,000 queues: the forecast", seconds(lambda: outlook(many), 3), "s", "limit 2 s")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cluster.yaml"
         file.write_text(dump(many), encoding="utf-8")

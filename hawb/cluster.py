@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Self
 from hawb.scenario import numbering, signatures
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump, plain
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.frames import ByName, Rows
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
@@ -344,7 +344,7 @@ class Cluster(Verbs):
     def _apply(self, verb: str, argument: object, at: float | None) -> Cluster:
         step = {verb: argument} | ({} if at is None else {"at": at})
         before = self.run.moment()
-        # A story knows from its beginning which nodes will join, so it is told anew.
+        # A story knows from its beginning which nodes will join, so it is played again from there.
         if verb == "join" and argument not in self.run.settings.names:
             values = plain(self.run.scenario)
             self.run = Run.of(read_scenario(values | {"steps": [*values.get("steps", ()), step]}))

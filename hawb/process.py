@@ -40,7 +40,7 @@ class Stopped(SystemExit):
 
 
 class _Listening:
-    """What the handlers know. `number` is the signal that came, `note` what the last line adds to "stopped"."""
+    """The state of the signal handlers: the `number` of the received signal, and a `note` for the last line."""
 
     owner: int | None = None
     number: int | None = None
@@ -153,7 +153,7 @@ def interrupted() -> None:
 
 @contextmanager
 def unwinding() -> Iterator[None]:
-    """Leave started processes alone at a signal: what the block is left by ends them in order.
+    """Do not end child processes at a signal within this block: the code around it ends them in order.
 
     SIGTERM and SIGHUP raise `Stopped` here in any process, and SIGINT in one that listens.
     """
@@ -170,7 +170,7 @@ def unwinding() -> Iterator[None]:
 
 
 def note_when_stopped(note: str) -> None:
-    """Set what the last line says after "stopped"."""
+    """Set the text that follows "stopped" in the last line."""
     _now.note = note
 
 
@@ -222,7 +222,7 @@ def _unraisable(raised: sys.UnraisableHookArgs) -> None:
 
 
 def finish() -> NoReturn:
-    """Leave nothing behind, say that the command was stopped, and end."""
+    """End child processes, remove the temporary folder, write that the command was stopped, and exit."""
     number = _now.number or signal.SIGINT
     for other in SIGNALS:
         signal.signal(other, signal.SIG_IGN)

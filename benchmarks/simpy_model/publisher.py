@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.simpy_model.clock import Clock
 from benchmarks.simpy_model.mailbox import PUBLISH, Operation
-from hawb.engine.clients.steady.credit import TO_MASTER, TO_MIRROR, left
+from hawb.engine.clients.steady.credit_flow import TO_MASTER, TO_MIRROR, left
 
 if TYPE_CHECKING:
     from benchmarks.simpy_model.nodes import Process

@@ -17,7 +17,7 @@ from hawb.broker.nodes import BrokerNode
 from hawb.engine.core.naming import join_queue, split_queue
 from hawb.rules.streams import STREAM_PROFILES
 from hawb.scenario import verbs
-from hawb.scenario.forms import OnNodes, Verb
+from hawb.scenario.fields import OnNodes, Verb
 
 if TYPE_CHECKING:
     from hawb.broker.drive import Drive
@@ -203,13 +203,13 @@ def maintenance(function: str) -> Callable[[Drive, Any], None]:
         if node is None:
             return
 
-        def told() -> str | None:
+        def call() -> str | None:
             reason = reason_of(drive.cluster.ask(node, "rabbit_maintenance", function, timeout_s=SYNC_S))
             if reason is None:
                 (drive.drained.add if function == "drain" else drive.drained.discard)(node.name)
             return reason
 
-        drive.job(told)
+        drive.job(call)
 
     return act
 

@@ -86,10 +86,10 @@ class Connection:
     async def connect(self, host: str, vhost: str, name: str, cancel_notify: bool) -> None:
         """Open the connection; RabbitMQ lists it by `name`. Raise Refused."""
         opened = self._loop.create_future()
-        told = {"capabilities": capabilities(cancel_notify), "connection_name": name}
+        properties = {"capabilities": capabilities(cancel_notify), "connection_name": name}
         parameters = pika.ConnectionParameters(
             host, virtual_host=vhost, heartbeat=0, blocked_connection_timeout=None, socket_timeout=CONNECT_S,
-            stack_timeout=CONNECT_S, client_properties=told,
+            stack_timeout=CONNECT_S, client_properties=properties,
         )  # fmt: skip
         self._pika = AsyncioConnection(
             parameters,

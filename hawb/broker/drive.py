@@ -27,7 +27,7 @@ from hawb.engine.core.naming import join_queue
 from hawb.rules.quorum import majority
 from hawb.scenario import verbs
 from hawb.scenario.document import Step
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 
 QUIET_S = 0.6
 """The time without changes after which the cluster counts as settled, in seconds."""

@@ -40,10 +40,10 @@ def export(drive: Drive) -> Export:
     views = drive.snapshot()
     asked = next(iter(drive.cluster.running()), None)
     definitions = asked and drive.cluster.ask(asked, "rabbit_definitions", "all_definitions", timeout_s=EXPORT_S)
-    return Export(definitions and told_of_queues(definitions), queue_listing(drive, views), node_listing(drive, views))
+    return Export(definitions and queue_sections(definitions), queue_listing(drive, views), node_listing(drive, views))
 
 
-def told_of_queues(definitions: dict[str, Any]) -> dict[str, Any]:
+def queue_sections(definitions: dict[str, Any]) -> dict[str, Any]:
     """Return the sections of an export about queues."""
     kept = {section: definitions[section] for section in SECTIONS if section in definitions}
     parameters = [entry for entry in kept.get("parameters", ()) if entry["component"] == "operator_policy"]

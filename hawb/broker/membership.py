@@ -119,23 +119,23 @@ def force_reset(drive: Drive, node: BrokerNode) -> str | None:
 
 def force_standalone_khepri_boot(drive: Drive, node: BrokerNode) -> str | None:
     """Call `rabbitmqctl force_standalone_khepri_boot`. The other members have to join again afterwards."""
-    if (why := tell(node, "force_standalone_khepri_boot")) is None:
+    if (why := rabbitmqctl(node, "force_standalone_khepri_boot")) is None:
         drive.members.intersection_update({node.name})
     return why
 
 
 def force_shrink(_: Drive, node: BrokerNode) -> str | None:
     """Shrink all quorum queues to their member on a node."""
-    return tell(node, "eval", "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member().")
+    return rabbitmqctl(node, "eval", "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member().")
 
 
 def forget(_: Drive, node: BrokerNode, origin: BrokerNode, offline: bool) -> str | None:
     """Call `rabbitmqctl forget_cluster_node` for `origin`."""
     options = ["--offline"] if offline else []
-    return tell(origin, "forget_cluster_node", node.erlang, *options)
+    return rabbitmqctl(origin, "forget_cluster_node", node.erlang, *options)
 
 
-def tell(node: BrokerNode, *words: str) -> str | None:
+def rabbitmqctl(node: BrokerNode, *words: str) -> str | None:
     """Run `rabbitmqctl` for a node, in its own namespace. Return its error message if it fails, or None."""
     done = subprocess.run(
         node.command("rabbitmqctl", *words), env=node.environment, cwd=node.directory, capture_output=True, text=True,

@@ -143,7 +143,7 @@ class BrokerNode:
 
     @property
     def has_booted(self) -> bool:
-        """Return True if its broker has come up, by its log, and was not asked to stop since."""
+        """Return True if, according to its log, the broker has started and has not begun to stop since."""
         log = self.log_since_boot()
         return log.rfind(STARTED) > log.rfind(STOPS)
 

@@ -21,9 +21,9 @@ OnConfirm = Callable[[Numbers, str], None]
 """A callback for messages that were confirmed or nacked."""
 
 
-async def opened(channel: Channel, mode: str, told: OnConfirm) -> Publishing:
+async def opened(channel: Channel, mode: str, on_confirm: OnConfirm) -> Publishing:
     """Return a channel that is ready to publish. Raise Refused."""
-    publishing = Publishing(channel, told)
+    publishing = Publishing(channel, on_confirm)
     if mode == "confirm":
         await channel.call("confirm_delivery", publishing.on_frame)
         publishing.confirming = True
@@ -35,8 +35,8 @@ async def opened(channel: Channel, mode: str, told: OnConfirm) -> Publishing:
 class Publishing:
     """A channel that publishes; `pending` has the messages that wait for a confirm, by delivery tag."""
 
-    def __init__(self, channel: Channel, told: OnConfirm):
-        self.channel, self._told = channel, told
+    def __init__(self, channel: Channel, on_confirm: OnConfirm):
+        self.channel, self._on_confirm = channel, on_confirm
         self.confirming = False
         self.pending: dict[int, Numbers] = {}
         self._tag = 0
@@ -60,4 +60,4 @@ class Publishing:
         tags = list(takewhile(lambda known: known <= tag, self.pending)) if frame.method.multiple else [tag]
         for known in tags:
             if known in self.pending:
-                self._told(self.pending.pop(known), verdict)
+                self._on_confirm(self.pending.pop(known), verdict)

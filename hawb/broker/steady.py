@@ -26,17 +26,17 @@ class Clock:
     """The ticks of a client; `due` counts each of them once."""
 
     def __init__(self, began_s: float, rate: float):
-        self._began_s, self._rate, self._told = began_s, rate, 0
+        self._began_s, self._rate, self._counted = began_s, rate, 0
 
     @property
     def next_s(self) -> float:
         """Return the time of the next tick that `due` has not counted yet."""
-        return self._began_s + (self._told + 1) / self._rate
+        return self._began_s + (self._counted + 1) / self._rate
 
     def due(self, now_s: float) -> int:
         """Return the number of ticks since the last call."""
-        before, self._told = self._told, max(self._told, int((now_s - self._began_s) * self._rate))
-        return self._told - before
+        before, self._counted = self._counted, max(self._counted, int((now_s - self._began_s) * self._rate))
+        return self._counted - before
 
 
 async def run_at_ticks(clock: Clock, goes_on: Callable[[], bool], act: Callable[[int], None]) -> None:
@@ -50,8 +50,8 @@ async def run_at_ticks(clock: Clock, goes_on: Callable[[], bool], act: Callable[
 class SteadyPublisher:
     """A publisher that runs until it is closed, or its channel is. `number` returns the number of the next message."""
 
-    def __init__(self, verb: Publisher, clock: Clock, number: Callable[[], Numbers], told: OnConfirm):
-        self._verb, self._number, self._told = verb, number, told
+    def __init__(self, verb: Publisher, clock: Clock, number: Callable[[], Numbers], on_confirm: OnConfirm):
+        self._verb, self._number, self._on_confirm = verb, number, on_confirm
         self._names = [split_queue(verb.queue)[1]]
         self.connection = f"publisher {verb.name}"
         self.clock = clock
@@ -74,7 +74,7 @@ class SteadyPublisher:
         """Process confirms or nacks of messages."""
         self.confirmed += verdict == "confirmed"
         self._heard_s = asyncio.get_running_loop().time()
-        self._told(numbers, verdict)
+        self._on_confirm(numbers, verdict)
 
     def state(self, *, throttled: bool, now_s: float) -> str:
         """Return running, blocked or closed; `throttled` is True if RabbitMQ says that it throttles the connection."""

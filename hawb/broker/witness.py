@@ -1,11 +1,11 @@
 """Record a story while it is driven: exports before and after, nodes' views in between, and their whole logs.
 
-A story that begins with an empty cluster is set up by its first steps. The export of the state before the faults comes
-after them: before the first step that does more than set up (`trouble`).
+The first steps of a story that begins with an empty cluster set it up. The first export follows these steps: it is made
+before the first step that does more (`trouble`).
 
-Nodes' views are queried over Erlang, not read from their logs, so that they can verify the logs' content. They are
-queried about twenty times a second while a step waits for the cluster to settle, and not while a step only lets
-time pass. Exports are those of `export_files`.
+Nodes' views are queried over Erlang, not read from logs, so that they can be compared with the logs. They are queried
+about twenty times a second while a step waits for the cluster to settle, and not while a step only lets time pass.
+Exports are those of `export_files`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ CONSOLE = "console"
 
 
 class Witness:
-    """Record the events of one story.
+    """The record of one story.
 
-    `export_at` is the step before which `before` was exported, `begun` are the steps with the times at which they began
-    (`NodeLogs.begun`).
+    `before` is the export made before step `export_at`, and `after` the one at the end. `sightings` are the changes of
+    the nodes' views. `begun` has the times at which steps began (`NodeLogs.begun`). `logs` are the texts of the nodes'
+    logs by file.
     """
 
     def __init__(self) -> None:
@@ -54,12 +55,12 @@ class Witness:
         self._known: dict[str, dict[str, Any]] = {"nodes": {}, "sees": {}, "queues": {}}
 
     def begin(self, drive: Drive, steps: Sequence[Step]) -> None:
-        """Begin with a cluster that is built."""
+        """Start recording. The cluster of the drive must have been built."""
         self.names, self.export_at = drive.cluster.names, trouble(steps)
         drive.on_look = lambda views: self.look(drive, views)
 
     def step(self, drive: Drive, index: int) -> None:
-        """Prepare for a step: export the state if this is the step for it."""
+        """Export the state if it is to be exported before this step."""
         if index == self.export_at:
             drive.settle()
             self.before = export(drive)
@@ -76,7 +77,7 @@ class Witness:
             self.logs |= {name: neutral(text, home) for name, text in logs_of(node).items()}
 
     def look(self, drive: Drive, views: dict[str, Any]) -> None:
-        """Record the changes since the last look; None for entries that are gone."""
+        """Record how the views differ from those of the last call."""
         now = {
             "nodes": {name: view["state"] for name, view in views.items()},
             "sees": {name: sorted(named(drive, view["nodes"])) for name, view in views.items() if "nodes" in view},
@@ -95,9 +96,9 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 
 def trouble(steps: Sequence[Step]) -> int:
-    """Return the first step that does more than set up; 0 if there is none.
+    """Return the index of the first step that does more than set up the cluster; 0 if there is none.
 
-    If it has a time, return the step that begins its moment.
+    If other steps happen at the same time, return the index of the first of these.
     """
     index = next((index for index, step in enumerate(steps) if not isinstance(step.verb, SETTING_UP)), 0)
     while index and steps[index].at is not None:

@@ -95,7 +95,7 @@ def answer_safe(
 
         click.echo(json.dumps(to_builtins(found.forecasts), sort_keys=True))
     elif form == "prometheus":
-        from hawb.views.planning.forecast_metrics import gauges
+        from hawb.views.planning.forecast import gauges
         from hawb.views.prometheus import exposition
 
         click.echo(exposition(gauges(found)).encode(), nl=False)
@@ -276,7 +276,7 @@ def lint_for_ci(files: Sequence[str], reports: Mapping[str, Report], form: str) 
     """Return the findings in each cluster, with their places in its files, as SARIF or JUnit XML."""
     from hawb.planning.places import places
     from hawb.views.junit import junit
-    from hawb.views.planning.finding_issues import RULES, issues, suite
+    from hawb.views.planning.findings import RULES, issues, suite
     from hawb.views.sarif import sarif
 
     exports = [file for file in files if not is_scenario(file)]

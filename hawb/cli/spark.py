@@ -142,7 +142,7 @@ def audit(
         write_page(page, view.page(summary))
     if form == "prometheus":
         from hawb.views.prometheus import exposition
-        from hawb.views.study.audit_metrics import gauges
+        from hawb.views.study.audit import gauges
 
         click.echo(exposition(gauges(summary)).encode(), nl=False)
     else:

@@ -76,12 +76,12 @@ def with_control(
     def play(controls: Study, folder: Path) -> DataFrame:
         return play_on(spark, controls, folder, own, name, "Trials of the control")[0]
 
-    def tell(trials: int, done: int) -> None:
+    def show(trials: int, done: int) -> None:
         said = f"Trials that the control selected: {done:,} of {trials:,}"
         click.echo(f"\r{said}", err=True, nl=done == trials)
 
     priced = partial(with_own_price, asked, own)
-    return with_controls(spark, asked, rows, trials, output, name, baseline, play, priced, tell)
+    return with_controls(spark, asked, rows, trials, output, name, baseline, play, priced, show)
 
 
 def with_own_price(asked: Study, own: Numbers | None, trials: DataFrame) -> DataFrame:
@@ -95,9 +95,9 @@ def play_on(
     spark: SparkSession, asked: Study, output: Path, own: Numbers | None, name: str, label: str = "Trials",
     rows_per_file: int | None = None,
 ) -> tuple[DataFrame, Progress]:  # fmt: skip
-    """Play the trials of a study with a progress bar; return them, and how far they were at the end.
+    """Play the trials of a study with a progress bar. Return the trials and the last progress.
 
-    They stand in the tables under `name`. They have a price if the `own` numbers have prices. Raise StudyFailed or
+    The tables have them under `name`. They have a price if the `own` numbers have prices. Raise StudyFailed or
     TableRefused.
     """
     from hawb.study.pipeline import run

@@ -79,7 +79,7 @@ def compare_parts(
     tried on that alone.
     """
     scenario, observed, glances, _ = played
-    seen = [(step, cut(told)) for step, told in [*sorted(glances.items()), (None, observed)]]
+    seen = [(step, cut(one)) for step, one in [*sorted(glances.items()), (None, observed)]]
     spared = uncompared(filter(None, (scenario.racy, known)))
     parts = {part for _, parts in seen for part in parts}
     if narrowed is None:
@@ -104,8 +104,8 @@ def fewest(
             for part in sorted(left):
                 differing = [
                     Difference(step, field, model, broker)
-                    for (step, what), model_told in zip(seen, mine, strict=True)
-                    for field, model, broker in differences(*alike(scenario, model_told[part], what[part], names))
+                    for (step, what), model_parts in zip(seen, mine, strict=True)
+                    for field, model, broker in differences(*alike(scenario, model_parts[part], what[part], names))
                     if not (spared.fullmatch(field) or spared.fullmatch(f"steps.{step}.{field}"))
                 ]
                 if part not in found or len(differing) < len(found[part]):

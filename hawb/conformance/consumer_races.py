@@ -40,10 +40,10 @@ def luckily_cancelled(scenario: Scenario, mine: Outcome, its: Outcome) -> dict[s
     Only those that differ in it between model and broker are included.
     """
     lucky = {**waiting(scenario, mine), **reconsuming(scenario, mine)}
-    both = ((name, told, its.get("consumers", {}).get(name, told)) for name, told in mine["consumers"].items())
+    both = ((name, one, its.get("consumers", {}).get(name, one)) for name, one in mine["consumers"].items())
     return {
-        name: told["queue"] for name, told, other in both
-        if name in lucky and (told["state"], told["cancel_notified"]) != (other["state"], other["cancel_notified"])
+        name: one["queue"] for name, one, other in both
+        if name in lucky and (one["state"], one["cancel_notified"]) != (other["state"], other["cancel_notified"])
     }  # fmt: skip
 
 

@@ -96,7 +96,7 @@ class Kind(NamedTuple):
 
 AS_A_WHOLE = Kind(
     draw=lambda seed, n, version: random_scenario(seed, n, version),
-    cut=lambda _: lambda told: {WHOLE: told},
+    cut=lambda _: lambda whole: {WHOLE: whole},
     alone=lambda scenario, _: scenario,
     seeds=SEEDS,
     name="",
@@ -180,8 +180,8 @@ class Campaign:
         for n, result in sorted(self.results.items()):
             if result.verdict != "differs" or not self.observed_file(n).exists():
                 continue
-            told = msgspec.json.decode(self.observed_file(n).read_bytes(), type=Observed)
-            found, reason = self._compare(n, lambda scenario, told=told: Played(scenario, told.outcome, told.glances))
+            observed = msgspec.json.decode(self.observed_file(n).read_bytes(), type=Observed)
+            found, reason = self._compare(n, lambda scenario, one=observed: Played(scenario, one.outcome, one.glances))
             again = self._result(n, result.seconds, found, reason)
             if again != result:
                 self._note(n, again)
@@ -320,15 +320,15 @@ def tally(scenarios: Iterable[Scenario]) -> Tally:
     """Play scenarios on the model and count."""
     found = Tally(Counter(), Counter(), Counter())
     for scenario in scenarios:
-        told = outcome(Run.of(scenario))
-        refused = {error["step"] for error in told["errors"]}
+        played = outcome(Run.of(scenario))
+        refused = {error["step"] for error in played["errors"]}
         for index, step in enumerate(scenario.steps):
             (found.refused if index in refused else found.succeeded)[step.name] += 1
-        events = [(event["event"], event["detail"]) for event in told["events"]]
+        events = [(event["event"], event["detail"]) for event in played["events"]]
         promoted = any(name == "promoted" for name, _ in events)
         # The first election is part of the declaration.
         voted = any(name == "leader_elected" and detail["term"] > 1 for name, detail in events)
-        has = promoted, voted, bool(told["losses"]), bool(refused)
+        has = promoted, voted, bool(played["losses"]), bool(refused)
         found.events.update(name for name, there in zip(EVENTS, (*has, any(has)), strict=True) if there)
     return found
 

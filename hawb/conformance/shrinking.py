@@ -34,7 +34,7 @@ def shrunk(scenario: Scenario, shows: Shows, attempts: int) -> Scenario:
 
 
 def first_that_shows(given: Plain, shows: Shows, tried: set[str], attempts: int) -> Plain | None:
-    """Return the first simpler form of a scenario that shows the same; None if there is none or no attempt is left."""
+    """Return the first simpler form of a scenario that still differs; None if no form or attempt is left."""
     for simpler in simpler_forms(given):
         text = json.dumps(simpler)
         if text in tried or hurried(simpler, given) or (candidate := readable(simpler)) is None:

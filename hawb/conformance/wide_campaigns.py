@@ -1,7 +1,7 @@
-"""Campaigns of wide stories: how often each setting and each pair of settings was played, and how often both agreed.
+"""Count how often a campaign of wide stories played each setting and each pair, and how often model and broker agreed.
 
-Queue-stories are counted, one for each queue of each story that was played. A difference of the cluster itself, such as
-in the nodes' states, counts for no queue-story, but its story differs.
+It counts queue-stories, one for each queue of each story that was played. If model and broker differ only in the
+cluster, such as in the state of a node, then the story differs, but its queue-stories agree.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class QueueStory(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """How many queue-stories had a value of a factor, and in how many of them both agreed."""
+    """A value of a factor, with the number of its queue-stories, and of those in which model and broker agreed."""
 
     factor: str
     value: str
@@ -44,9 +44,9 @@ class Setting(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Count the queue-stories that had two values together, and those of them in which model and broker agreed.
+    """Two factors' values, with the number of their common queue-stories, and of those in which both sides agreed.
 
-    The factors are in the order of their names.
+    The sides are model and broker. The factors are in the order of their names.
     """
 
     factor: str
@@ -66,19 +66,19 @@ def queue_stories(campaign: Campaign) -> Iterator[QueueStory]:
 
 
 def settings(campaign: Campaign) -> list[Setting]:
-    """Return each value that was played, sorted."""
+    """Return the counts of each value that the campaign played, sorted by factor and value."""
     return [Setting(*value, *counts) for (value,), *counts in counted(campaign, 1)]
 
 
 def pairs(campaign: Campaign) -> list[Pair]:
-    """Return each two values that were played together, sorted."""
+    """Return the counts of each pair of values that one queue had, sorted by factors and values."""
     return [Pair(*one, *other, *counts) for (one, other), *counts in counted(campaign, 2)]
 
 
 def counted(campaign: Campaign, size: int) -> list[tuple[tuple[tuple[str, str], ...], int, int]]:
-    """Return each `size` (factor, value) pairs that were played together, with two counts.
+    """Return each set of `size` (factor, value) pairs that one queue had, with two counts.
 
-    They are how often they were played, and how often model and broker agreed.
+    The counts are the queue-stories with this set, and those of them in which model and broker agreed.
     """
     together: Counter = Counter()
     equal: Counter = Counter()

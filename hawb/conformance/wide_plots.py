@@ -101,7 +101,7 @@ def forced(size: int) -> list[PlotStep]:
 
 
 def returned(size: int) -> list[PlotStep]:
-    """Bring a node back without the messages published meanwhile, and then kill the others."""
+    """Start a node that lacks the messages published while it was down, and then kill the other nodes."""
     others = range(1, size)
     return [kill(0), MEANWHILE, start(0), *map(kill, others), PUBLISH, LISTED, *map(start, others)]
 

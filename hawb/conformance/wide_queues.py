@@ -15,7 +15,7 @@ from typing import Any
 from hawb.conformance.random_cast import LIFETIME_MS, Cast, Steps, group_of
 from hawb.conformance.wide_settings import MIRRORED, QUORUM, UNSET, Row
 from hawb.rules.quorum import majority
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 
 EXCHANGE = "letters"
 """The exchange for dead letters, which routes by their routing key: the name of the queue that they leave."""

@@ -157,7 +157,7 @@ def within(row: Row, values: Values) -> bool:
 
 @lru_cache(maxsize=8)
 def rows(seed: int, deal: int, version: str) -> tuple[Row, ...]:
-    """Return the covering array of a round of a seed."""
+    """Return the covering array of settings that a seed gives for its round number `deal`."""
     salt = str(randomness.draw(seed, SALTS, deal, 0))
     return tuple(
         make(

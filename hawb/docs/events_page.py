@@ -25,12 +25,12 @@ These are the values of `cause`, in `losses` and in the event `messages_lost`.
 
 def events_page() -> str:
     """Return the page, from the tables that the trace uses."""
-    events = [(markdown.code(name), *_told(text)) for name, text in EVENTS.items()]
+    events = [(markdown.code(name), *_columns(text)) for name, text in EVENTS.items()]
     causes = [(markdown.code(name), line(text)) for name, text in CAUSES.items()]
     return (HEAD + markdown.table(("event", "what happened", "its detail"), events) + "\n"
             + LOST + markdown.table(("cause", "what it means"), causes) + "\n")  # fmt: skip
 
 
-def _told(text: str) -> tuple[str, str]:
+def _columns(text: str) -> tuple[str, str]:
     what, _, detail = text.partition(". ")
     return line(what.rstrip(".") + "."), line(detail.rstrip("."))

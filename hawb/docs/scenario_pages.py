@@ -13,8 +13,7 @@ from hawb.docs.prose import paragraphs
 from hawb.docs.struct_tables import links, section, structs_below, table
 from hawb.scenario.document import Cluster, PauseIfAllDown, QueueEntry, Scenario, Step, Timing, Uncompared
 from hawb.scenario.expected import ExpectedOutcome
-from hawb.scenario.fields import PolicyEntry
-from hawb.scenario.forms import Bare, NameOrMap, Verb
+from hawb.scenario.fields import Bare, NameOrMap, PolicyEntry, Verb
 from hawb.scenario.verbs import VERBS
 from hawb.views.markdown import plain
 
@@ -61,7 +60,7 @@ COMMENT = re.compile(r" +#.*$", re.MULTILINE)
 
 TITLE = re.compile(r"^scenario: *(.+)$", re.MULTILINE)
 WRITTEN = " w"
-"""The beginning of the part of a form's docstring (`hawb.scenario.forms`) that says how it is written."""
+"""The beginning of the part of a form's docstring (`hawb.scenario.fields`) that says how it is written."""
 
 
 class Example(NamedTuple):

@@ -58,9 +58,9 @@ class Said(Struct, frozen=True):
 
 
 class Course(Struct, frozen=True):
-    """The changes by a first election; times are counted from its beginning.
+    """The changes that a first election makes, with times relative to its start.
 
-    `kept` keeps the values alive whose identities are in its key.
+    `kept` keeps references to the values whose ids are part of its key, so that no other value gets these ids.
     """
 
     lasts_us: int
@@ -169,7 +169,7 @@ def patience_us(turn: Turn) -> int:
 
 
 def played(turn: Turn, start: Start) -> Course | None:
-    """Settle the cluster, and return the course of its events; None if it cannot be repeated."""
+    """Settle the cluster, and return the course of its events; None if other queues cannot repeat this course."""
     name, before = start.queue.name, start.queue
     begun_us, counter, planned, written = turn.now_us, turn.counter, len(turn.agenda), len(turn.entries)
     of_election = True
@@ -211,7 +211,10 @@ def played(turn: Turn, start: Start) -> Course | None:
 
 
 def repeats(turn: Turn, start: Start, course: Course) -> bool:
-    """Apply a course to a queue that begins as the course did; return False if something else happens meanwhile."""
+    """Apply the recorded course of a first election to a queue that starts in the same way.
+
+    Return False, and do nothing, if another event is due before the course ends.
+    """
     begun_us, next_us = turn.now_us, turn.agenda.next_time_besides_us(start.entries)
     if next_us is not None and next_us <= begun_us + course.lasts_us:
         return False

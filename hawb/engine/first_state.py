@@ -75,7 +75,7 @@ def begin(
 
 
 def first_nodes(settings: Settings, down: Mapping[int, str], strangers: Container[int]) -> tuple[Node, ...]:
-    """Return the nodes, and which of them each believes running.
+    """Return the nodes, each with the nodes that it sees as running.
 
     A node that is down believes that those which went down later run. A forgotten node believes that it is a member.
     """

@@ -14,7 +14,7 @@ majority kept is the next writer, which is also the result of Raft's election. D
   to the old one for good, and gets no answer (`writes_to_leader`; a 3.10.8 cluster did so).
 
 Left out: consumers and their offsets, retention by size and age, super streams, filters, single active consumers and
-the stream protocol, and a process of a stream that crashes (all refused in `hawb.scenario.unsupported`); a change of
+the stream protocol, and a process of a stream that crashes (`hawb.scenario.run` refuses all of these); a change of
 replicas while there is no leader; that a change of replicas makes a new epoch, and perhaps another writer; that no
 replica is added while another is 10 s behind; and that a coordinator that gets its majority back may still execute a
 command that was answered with coordinator_unavailable, if a leader has it in its log. In hawb the writer runs once its
@@ -130,7 +130,7 @@ def notify_channels(turn: Turn, group: Group, leader: int) -> None:
 
 
 def writes_to_leader(turn: Turn, group: Group, channel: Channel | None) -> bool:
-    """Return True if what a channel writes reaches the present leader, and not a process that is gone.
+    """Return True if a channel writes to the present leader, and not to a process that has ended.
 
     RabbitMQ does not detect the latter. It is always True for a quorum queue.
     """

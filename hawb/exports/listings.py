@@ -241,10 +241,10 @@ class Listings:
         for node, state in dict(status.maintenance_status).items():
             if state != "not under maintenance":
                 self.notes.append(f"node {quoted(node)}: {worded(state)}, not imported")
-        releases = {told.rabbitmq_version for told in dict(status.versions).values()} - {None}
+        releases = {version.rabbitmq_version for version in dict(status.versions).values()} - {None}
         if len(releases) > 1:
-            told = ", ".join(map(released, sorted(releases)))
-            self.notes.append(f"{file.name}: nodes of different releases ({told}); none is used")
+            names = ", ".join(map(released, sorted(releases)))
+            self.notes.append(f"{file.name}: nodes of different releases ({names}); none is used")
         elif releases:
             self.release = releases.pop()
 

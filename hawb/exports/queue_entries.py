@@ -43,7 +43,7 @@ class QueueEntries:
     """The queues of a scenario, by virtual host and name, as far as a release knows them."""
 
     def __init__(self, defined: Definitions, listed: Listings, profile: Profile) -> None:
-        self.defined, self.told, self.profile = defined, listed, profile
+        self.defined, self.listed, self.profile = defined, listed, profile
         self.left_out: dict[str, list[str]] = defaultdict(list)
         self.met: dict[str, list[str]] = defaultdict(list)
         self.odd_states: set[str] = set()
@@ -65,7 +65,7 @@ class QueueEntries:
 
     def listed_down(self) -> dict[str, str]:
         """Return the queues that a listing has as unusable, each with its state."""
-        states = ((join_queue(*key), facts.state) for key, facts in self.told.queues.items())
+        states = ((join_queue(*key), facts.state) for key, facts in self.listed.queues.items())
         carried = {entry["queue"] for entry in self.entries}
         return {name: state for name, state in states if state in _OUT_OF_USE and name in carried}
 
@@ -82,8 +82,8 @@ class QueueEntries:
 
     def complete(self) -> bool:
         """Return False if listings are known to lack queues: there are more pages, or the cluster counts more."""
-        known = len(self.defined.queues.keys() | self.told.queues.keys())
-        return self.told.pages_read >= self.told.pages and (self.told.queue_total or 0) <= known
+        known = len(self.defined.queues.keys() | self.listed.queues.keys())
+        return self.listed.pages_read >= self.listed.pages and (self.listed.queue_total or 0) <= known
 
     def notes(self) -> Iterator[str]:
         """Yield the oddities, one line each."""
@@ -92,14 +92,14 @@ class QueueEntries:
         for oddity, names in self.met.items():
             everyone = f"all {len(names)}" if len(names) == len(self.entries) > 1 else named(names, _MOST_NAMES)
             yield f"queues {everyone}: {oddity}"
-        for (fact, file), names in self.told.overruled.items():
+        for (fact, file), names in self.listed.overruled.items():
             yield f"queues {named(names, _MOST_NAMES)}: {file} overrules an earlier listing on {fact}"
-        counted, known = self.told.queue_total, len(self.defined.queues.keys() | self.told.queues.keys())
+        counted, known = self.listed.queue_total, len(self.defined.queues.keys() | self.listed.queues.keys())
         if counted not in (None, known):
             yield f"the cluster reports {counted} queues, but the files name {known}"
 
     def _entry(self, key: Key) -> dict[str, Any] | None:
-        queue, facts, name = self.defined.queues.get(key), self.told.queues.get(key), join_queue(*key)
+        queue, facts, name = self.defined.queues.get(key), self.listed.queues.get(key), join_queue(*key)
         entry = {"queue": name, **self._declared(name, queue, facts)}
         if reason := _not_carried(key, name, entry["type"], facts, self.profile):
             self.left_out[reason].append("::".join(key))
@@ -195,7 +195,7 @@ class QueueEntries:
         place: dict[str, Any] = {"members": facts.members}
         if facts.online is None:
             self.met[_ONLINE_UNKNOWN].append(name)
-        if stopped := facts.stopped(self.told.nodes):
+        if stopped := facts.stopped(self.listed.nodes):
             place["stopped_members"] = stopped
         leader = facts.leader or facts.node
         if leader in facts.members and leader not in stopped:
@@ -203,7 +203,7 @@ class QueueEntries:
         else:
             self.met["the files do not name a leader: imported without one"].append(name)
         for node in facts.offline():
-            if not self.told.nodes:
+            if not self.listed.nodes:
                 self.met[f"the member on {quoted(node)} is not online: not imported"].append(name)
         return place
 

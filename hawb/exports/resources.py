@@ -191,22 +191,22 @@ class _Resource(Struct, frozen=True):
 
     file: Path
     document: int
-    told: dict[str, Any]
+    content: dict[str, Any]
 
     @property
     def kind(self) -> str:
         """Return its kind if its group is that of the operators, else ""."""
-        return str(self.told.get("kind")) if self.told.get("apiVersion") == GROUP else ""
+        return str(self.content.get("kind")) if self.content.get("apiVersion") == GROUP else ""
 
     def place(self, part: str) -> str:
         """Return the place of a part of it, as errors name it."""
-        metadata = self.told.get("metadata")
+        metadata = self.content.get("metadata")
         name = quoted(str(metadata.get("name"))) if isinstance(metadata, dict) else "without metadata"
         return f"document {self.document}, {self.kind} {name}, {part}"
 
     def converted(self, part: str, form: type[Part]) -> Part:
         """Return a part of it, converted to a type. Raise ImportRefused."""
-        given = self.told.get(part)
+        given = self.content.get(part)
         try:
             return msgspec.convert({} if given is None else given, form)
         except msgspec.ValidationError as error:
@@ -250,7 +250,7 @@ def _read(resources: Iterable[_Resource]) -> Manifest:
                 clusters.setdefault(name, resource)
             found.export[section].append(_entry(resource.kind, spec))
         else:
-            others[str(resource.told.get("kind"))] += 1
+            others[str(resource.content.get("kind"))] += 1
     if len(clusters) > 1:
         last = [*clusters.values()][-1]
         where = last.place("metadata" if last.kind == CLUSTER else "spec.rabbitmqClusterReference")

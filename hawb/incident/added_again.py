@@ -21,7 +21,7 @@ def added_again(
 ) -> Iterator[tuple[int, Event]]:
     """Yield the message that shows that a member was added again, with its time.
 
-    `changes` are times, kinds of `TELLING`, queues and nodes; `seen` are the leaders that members found.
+    `changes` are times, kinds of `MEMBERSHIP_CHANGES`, queues and nodes; `seen` are the leaders that members found.
     """
     removed: dict[tuple[str | None, str | None], int] = {}
     ordered = [*((at_us, 0, (kind, queue, node)) for at_us, kind, queue, node in changes),

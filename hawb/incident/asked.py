@@ -58,7 +58,7 @@ class Asked(Struct, frozen=True):
         return self.has_begun_by(at_us) and not self.is_over(at_us)
 
     def has_begun_by(self, at_us: int) -> bool:
-        """Return True if a time is not before the span."""
+        """Return True unless a time is before the start of the span."""
         return self.since_us is None or at_us >= self.since_us
 
     def is_over(self, at_us: int) -> bool:

@@ -132,10 +132,10 @@ def stood(
     found: Sequence[ClusterEvent], node_runs: Sequence[NodeRun], exports: Exports, begins_us: int, after: bool | None,
     outdated: bool = False,
 ) -> Before:  # fmt: skip
-    """Return the cluster's state at a time.
+    """Return the cluster's state at the time `begins_us`, from exports and from the events before.
 
-    `after` says whether the exports were made after the incident, None if that has to be found out; `outdated` that
-    they were made before, and queues have changed since.
+    `after` is True if the exports were made after the incident, and None if it is unknown (`is_after` then decides).
+    `outdated` is True if they were made before, and queues have changed since then.
     """
     begun, imported = replicas_at(found, begins_us), exports.document
     listed, placed = {entry["queue"]: entry for entry in imported["queues"]}, exports.placed

@@ -154,7 +154,7 @@ def cause(text: str) -> str | None:
 
 
 def cause_of_crash(text: str) -> str | None:
-    """Return the mark of why a process crashed: what the report says of its state is no reason."""
+    """Return the code of the reason in a crash report, without looking at the report's state; None if there is none."""
     found = SAYS_WHY.search(text)
     mark = cause(text[found.start() :]) if found else None
     return mark if mark and MARKS[mark] in OF_CRASHES else None

@@ -34,7 +34,7 @@ TRIED = 12
 
 
 Seen = defaultdict[tuple[str, str, str], list[int]]
-"""When a node said something of a node: (who, of whom, what)."""
+"""The times of messages, by the node that logged them, the node that they are about, and their kind."""
 
 
 class Clock(Struct, frozen=True):

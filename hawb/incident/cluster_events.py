@@ -76,7 +76,7 @@ AT = itemgetter(0)
 
 
 def cluster_events(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[ClusterEvent]:
-    """Return what log events amount to, in order of time. The events must be in order of time."""
+    """Return the cluster's events that log events report. Both are in order of time."""
     story = _Story(events, clocks)
     parts = (_starts_and_ends(story), _disks(story), _partitions(story), _found_apart(story), _said(story),
              _synchronisations(story), _elections(story), _declared(story), _removed(story),
@@ -205,7 +205,7 @@ def _meetings(story: _Story, absence: Absence, from_us: int) -> Iterator[tuple[i
 
 
 def _said(story: _Story) -> Iterator[ClusterEvent]:
-    """Yield what single messages report; messages of several nodes about one thing are one event."""
+    """Yield the events that single messages report; messages of several nodes about the same event count as one."""
     open_: dict[tuple[object, ...], ClusterEvent] = {}
     for at_us, event in story.of(*SAID):
         if _says_nothing(event):

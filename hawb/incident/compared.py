@@ -29,7 +29,7 @@ from hawb.incident.reconstruction import Reconstruction
 from hawb.incident.step_context import JOINING_US
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.verbs import ForgetClusterNode, Reset, TransferLeadership
 
 Verdict = Literal["equal", "by chance", "only seen", "only expected"]
@@ -285,7 +285,7 @@ def _paired(kind: str, seen: Sequence[Seen], expected: Sequence[Looked]) -> Iter
 def _groups(
     seen: Sequence[Seen], expected: Sequence[Looked], most_us: int
 ) -> Iterator[tuple[Sequence[Seen], Sequence[Looked]]]:
-    """Yield both sequences in parts, the events of which are too far apart to match, or where there are many."""
+    """Divide both sequences into parts whose events are too far apart to match each other, and long parts further."""
     times = sorted(map(itemgetter(0), (*seen, *expected)))
     far = [place for place, (one, other) in enumerate(pairwise(times), 1) if other - one > most_us]
     i = j = begin = 0

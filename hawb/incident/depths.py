@@ -112,6 +112,6 @@ def _taken(run: Run, at_s: float, look: Look) -> Iterator[Step]:
 
 
 def _queue(run: Run, moment: Moment, look: Look) -> Queue | None:
-    """Return the queue as the partition knows it that has its master on the node where it was seen."""
+    """Return the queue's record on the side of the partition where its master runs on the node that a listing names."""
     known = (side.queues[look.queue] for side in moment.state.sides if look.queue in side.queues)
     return next((queue for queue in known if queue.up and look.node in (None, run.settings.names[queue.master])), None)

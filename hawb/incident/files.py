@@ -1,8 +1,7 @@
 """Find and open log files, and read a node's name from a file name.
 
-The files are untrusted: a file that cannot be read is reported with the reason, and a truncated compressed file
-yields what it holds. So does a file that unpacks to more than its `Limits`: a few megabytes may hold a terabyte, and a
-folder many of them.
+The files are untrusted. A file that cannot be read is reported with the reason. A compressed file that is truncated, or
+that unpacks to more than its `Limits`, yields its lines up to there: a few megabytes may unpack to a terabyte.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ LOG = re.compile(r"\.(?:log|journal\.json|jsonl)(?:[.-][\w-]+)*(?:\.(?:gz|bz2|xz
 OPENERS: dict[bytes, Callable[..., IO[bytes]]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 """Functions that open a file, by its first bytes."""
 LONGEST_LINE = 1 << 20
-"""Where a line is cut, in bytes: what has no line breaks is no log."""
+"""Maximum length of a line, in bytes; longer ones are cut, since a file without line breaks is no log."""
 CHUNK_LINES, CHUNK_BYTES = 10_000, 4 << 20
-"""Number of bytes in memory of a file that is read backwards."""
+"""Maximum lines and bytes that are in memory while a file is read backwards."""
 NODE_IN_NAME = re.compile(r"(?P<node>[A-Za-z][\w-]*@[\w-]+(?:\.[\w-]+)*?)(?:_upgrade|-sasl|_daemon)?\.(?:log|json)")
 
 
 def log_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the files given, and those in folders given, by name, in order. Raise OSError if one does not exist."""
+    """Return the given files and the log files in the given folders, sorted. Raise OSError if a path does not exist."""
     found: set[Path] = set()
     for path in paths:
         if path.is_dir():
@@ -45,16 +44,16 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def pipes(paths: Iterable[Path]) -> list[Path]:
-    """Return the pipes in folders given that have the name of a log: opening one may wait for ever."""
+    """Return the named pipes in the given folders that have a log's name. They are not read: that could block."""
     return sorted(file for path in paths if path.is_dir() for file in path.rglob("*")
                   if LOG.search(file.name) and file.is_fifo())  # fmt: skip
 
 
 class Limits(Struct, frozen=True):
-    """Limits of what the compressed logs of a cluster may unpack to.
+    """Limits for unpacking the compressed logs of a cluster.
 
-    They are in megabytes for all files together, and for each file, beyond its first `AT_ANY_RATIO` bytes, in unpacked
-    bytes per packed byte.
+    `unpacked_mb` limits all files together, in megabytes. `unpacked_ratio` limits each file that unpacks to more than
+    `AT_ANY_RATIO` bytes, in unpacked bytes per packed byte.
     """
 
     unpacked_mb: float = 80
@@ -62,14 +61,14 @@ class Limits(Struct, frozen=True):
 
 
 class Unpacking:
-    """The bytes that the compressed logs of a cluster have unpacked to so far, and may unpack to in total."""
+    """Count the bytes that the compressed logs of a cluster unpack to, and enforce the limits."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
         self._bytes = 0
 
     def of_file(self, packed: IO[bytes], unpacked: IO[bytes]) -> Iterator[bytes]:
-        """Yield the lines of one more file. Raise UnpackedTooMuch behind those up to a limit."""
+        """Yield the lines of the next file. Raise UnpackedTooMuch when it exceeds a limit."""
         size, limits = 0, self._limits
         while line := unpacked.readline(LONGEST_LINE):
             size += len(line)
@@ -85,18 +84,18 @@ class Unpacking:
 
 
 AT_ANY_RATIO = 16_000_000
-"""Bytes that a compressed file of any size may unpack to."""
+"""Bytes to which each compressed file may unpack, whatever its ratio."""
 
 
 class UnpackedTooMuch(OSError):  # noqa: N818 - it reads as what happened
-    """Compressed files have unpacked to more than their limits."""
+    """A compressed file unpacks to more than its limits. The text says which limit, and the option that raises it."""
 
 
 def lines(file: Path, unpacking: Unpacking | None = None) -> Iterator[str]:
-    """Yield the lines of a file, unpacked, as text; bytes that are not UTF-8 are replaced.
+    """Yield the lines of a file, unpacked, as text. Bytes that are not UTF-8 are replaced.
 
-    Raise OSError; EOFError or another error of the unpackers if a compressed file is truncated; UnpackedTooMuch, an
-    OSError, after the lines up to a limit.
+    Raise OSError if the file cannot be read, UnpackedTooMuch (an OSError) after the last line within the limits, and
+    EOFError or another error of the unpackers if a compressed file is truncated.
     """
     for line in _raw_lines(file, unpacking or Unpacking()):
         yield line.decode(errors="replace")
@@ -116,7 +115,7 @@ def _raw_lines(file: Path, unpacking: Unpacking) -> Iterator[bytes]:
 
 
 def backwards(lines: Iterable[str]) -> tuple[Iterator[str], int]:
-    """Return the lines from last to first, and their number. Meanwhile an unnamed temporary file holds them."""
+    """Return an iterator over the lines from last to first, and their number. A temporary file holds the lines."""
     kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is read later, and gone once nothing refers to it
     places, in_chunk, from_byte, size, total = [0], 0, 0, 0, 0
     for line in lines:
@@ -148,7 +147,7 @@ def node_in_name(file: Path) -> str | None:
 
 
 def last_change(file: Path) -> datetime:
-    """Return when a file was last written: no line of it is later. For a missing file: now."""
+    """Return when a file was last written, which no line can be later than; if the file is missing, now."""
     try:
         return datetime.fromtimestamp(0, UTC) + timedelta(seconds=file.stat().st_mtime)
     except (OSError, OverflowError):

@@ -52,7 +52,7 @@ class Sample(Struct, frozen=True):
 
     @classmethod
     def of(cls, lengths_s: Sequence[float], ended: Sequence[bool], fresh: Sequence[bool] | None = None) -> Sample:
-        """Return a sample of plain values; without `fresh` all are fresh."""
+        """Return a sample of durations in seconds, with a flag for each; without `fresh` all are fresh."""
         every = np.ones(len(lengths_s), bool) if fresh is None else np.asarray(fresh, bool)
         return cls(np.maximum(np.asarray(lengths_s, float), SHORTEST_S), np.asarray(ended, bool), every)
 
@@ -77,7 +77,7 @@ class Candidate(Struct, frozen=True):
 
 
 class Fit(Struct, frozen=True):
-    """A sample with its candidates; the first is the one that is taken."""
+    """A sample with the distributions that were fitted to it; the first one fits best."""
 
     sample: Sample
     candidates: tuple[Candidate, ...]

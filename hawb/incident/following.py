@@ -50,7 +50,7 @@ DELAYS_S = (0.02, 0.5, 2.0)
 
 
 class Played(NamedTuple):
-    """A story with what was seen taken where chance decides: played, its outcome, and what is compared."""
+    """A reconstructed story that was played: its run, its outcome, and the comparison of the outcome with the logs."""
 
     reconstructed: Reconstruction
     run: Run
@@ -59,7 +59,7 @@ class Played(NamedTuple):
 
 
 def closest(candidates: Sequence[Reconstruction], found: Sequence[ClusterEvent]) -> Played | None:
-    """Return the candidate that comes closest to the logs when played, the first of equals; None if there is none.
+    """Return the candidate whose outcome differs least from the logs, the first of equals; None without candidates.
 
     Raise ScenarioRefused if one cannot be played.
     """

@@ -1,8 +1,7 @@
-"""Find changes that later exports show but no log records.
+"""Find changes that exports made after the logs show, but no log records.
 
-They are classic queues that were declared or deleted, policies that were cleared, or set by a release that does not log
-it, and members of quorum queues that were added or removed. Their times are unknown: they are assumed to have happened
-as the logs end.
+Such changes are declared or deleted classic queues, cleared policies, policies set by a release that does not log this,
+and added or removed members of quorum queues. Their times are unknown, and are assumed to be the end of the logs.
 """
 
 from __future__ import annotations
@@ -15,16 +14,17 @@ from hawb.incident.doubts import Doubt
 from hawb.incident.step_context import TimedStep
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import verbs
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 
 BETWEEN_US = 100_000
 """Assumed time between these steps."""
 
 
 def later_steps(later: Exports, before: Before, timed: Sequence[TimedStep], ends_us: int) -> list[TimedStep]:
-    """Return the steps from the initial queues and policies, and the other steps, to those of the later exports.
+    """Return the steps that lead from the queues and policies at the end of the story to those of the later exports.
 
-    They follow one another: a group accepts no member change while another is under way.
+    The story begins with `before`, and its steps are `timed`. The returned steps begin at `ends_us`, one after the
+    other, because a group accepts no member change while another one is under way.
     """
     steps = [*_policies(later, before, timed)] if later.defined else []
     if later.placed:
@@ -33,7 +33,7 @@ def later_steps(later: Exports, before: Before, timed: Sequence[TimedStep], ends
 
 
 def doubts(steps: Sequence[TimedStep]) -> Iterator[Doubt]:
-    """Yield the assumptions of these steps: that they happened just then."""
+    """Yield the assumption about the time of each of these steps."""
     for step in steps:
         match step.verb:
             case verbs.Declare(queue=queue):
@@ -49,7 +49,7 @@ def doubts(steps: Sequence[TimedStep]) -> Iterator[Doubt]:
 
 
 def _policies(later: Exports, before: Before, steps: Sequence[TimedStep]) -> Iterator[Verb]:
-    """Yield policies that were set or cleared, except those left by an upgrade that the release would refuse."""
+    """Yield the steps that set or clear policies, except policies that the release refuses (left by an upgrade)."""
     refused = {doubt.name for doubt in before.doubts if doubt.kind == "policy_refused"}
     for kind, policies, sets, clears in (
         ("policies", before.policies, verbs.SetPolicy, verbs.ClearPolicy),
@@ -87,9 +87,9 @@ def _queues(placed: Sequence[dict[str, Any]], before: Before, steps: Sequence[Ti
 def _members(
     before: dict[str, Any], listed: dict[str, Any], steps: Sequence[TimedStep], version: str
 ) -> Iterator[Verb]:  # fmt: skip
-    """Yield changes of a quorum queue's members, which releases before 3.11 do not log.
+    """Yield the steps that add and remove a quorum queue's members, which releases before 3.11 do not log.
 
-    Members on forgotten nodes were removed with them if the release shrinks queues then.
+    Leave out the members on forgotten nodes if the release removes them with the node.
     """
     queue, members = before["queue"], {*before.get("members", ())}
     for step in steps:

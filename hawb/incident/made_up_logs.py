@@ -70,7 +70,7 @@ def _called(node: int) -> str:
 
 
 class _Cluster:
-    """A cluster that is played: who runs, what each node has said, and what is still to happen."""
+    """A simulated cluster: the nodes that run, the messages that each node has logged, and the events that are due."""
 
     def __init__(
         self, environment: Environment, nodes: int, days: float, seed: int, number: int, before_days: float
@@ -108,7 +108,7 @@ class _Cluster:
         return [sorted(lines, key=lambda line: line[0]) for lines in self.logged]
 
     def then(self, at_us: int, what: Callable[..., None], *given: object) -> None:
-        """Schedule something."""
+        """Schedule a call."""
         self.count += 1
         heapq.heappush(self.due, (at_us, self.count, what, given))
 
@@ -219,7 +219,7 @@ class _Cluster:
         return ((one, other) for one in running for other in running if cut and (one in cut) != (other in cut))
 
     def go_on(self, at_us: int) -> None:
-        """Have each running node log something."""
+        """Let each running node log a message."""
         for node in range(self.nodes):
             if self.runs[node]:
                 self.say(node, at_us, "accepting AMQP connection <0.900.0> (10.0.0.9:40000 -> 10.0.0.1:5672)")

@@ -31,7 +31,7 @@ def what(file: FileReading) -> str:
 
 
 def refusal(reading: Reading) -> str | None:
-    """Return the error text if no file is a log: what each holds, and what is accepted; None if one is a log."""
+    """Return an error text that says what the files are, and what is accepted; None if one of them is a log."""
     if any(file.is_log for file in reading.files):
         return None
     reasons = "; ".join(f"{file.file}: not a RabbitMQ log: {what(file)}" for file in reading.files[:3])

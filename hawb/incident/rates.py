@@ -1,8 +1,8 @@
 """Estimate from logs how often clusters fail and for how long: a fit for each kind of span, and shares of failures.
 
-All clusters are assumed alike: one rate for all of their nodes. For each kind of span there is a fit
-(`hawb.incident.fits`), or none ended. Shares follow a beta distribution with half a failure of either sort as prior (H.
-Jeffreys), whose intervals stay within 0 to 1 and also cover what was never seen.
+All clusters are assumed alike: one rate for all of their nodes. Each kind of span has a fit (`hawb.incident.fits`)
+unless none of its spans ended. Shares follow a beta distribution with half a failure of each sort as prior (H.
+Jeffreys): the intervals stay within 0 to 1, and are not zero for sorts that were never seen.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ EACH = 1000
 
 
 class Shares(Struct, frozen=True):
-    """Counts of `known` failures by cause.
+    """Counts of failures by cause: controlled stops, power failures and kills; `unknown` if no log shows the cause.
 
-    They are controlled stops, power failures, and, of the failures that were no stops, those that left an empty disk.
-    `unknown` counts failures whose cause no log shows.
+    `disk_lost` counts the failures that left an empty disk, controlled stops excluded.
     """
 
     stopped: int
@@ -46,9 +45,9 @@ class Shares(Struct, frozen=True):
         return self.stopped + self.power_off + self.killed
 
     def draws(self, count: int, random: np.random.Generator) -> np.ndarray:
-        """Draw shares of all failures, as likely as the counts allow, in rows of (stopped, power off, disk lost).
+        """Draw possible shares of all failures, given the counts: `count` rows of (stopped, power off, disk lost).
 
-        The share of what was never seen stays 0.
+        The share of a sort that was never seen stays 0.
         """
         hows = random.dirichlet([getattr(self, how) + 0.5 for how in HOWS], count)
         crashed = self.power_off + self.killed
@@ -57,7 +56,7 @@ class Shares(Struct, frozen=True):
         return drawn * [self.stopped > 0, self.power_off > 0, self.disk_lost > 0]
 
     def observed(self) -> tuple[float, float, float]:
-        """Return the observed shares in the same order."""
+        """Return the observed shares of all failures with a known cause: (stopped, power off, disk lost)."""
         crashed = self.power_off + self.killed
         stopped = self.stopped / self.known
         lost = self.disk_lost / crashed * (1 - stopped) if crashed else 0.0
@@ -65,11 +64,12 @@ class Shares(Struct, frozen=True):
 
 
 class Rates(Struct, frozen=True):
-    """What the spans of clusters amount to.
+    """Failure rates that were estimated from the spans of clusters.
 
-    `fits` has each kind with its fit, None if none ended; `samples` are the data of the fits. `nodes` is the size of
-    the usual cluster, `watched_s` the total time that all nodes were observed. `sizes` counts common failures by the
-    number of nodes that failed. The shares are of single failures and of common ones.
+    `fits` has the fit of each kind of span, None if no span of the kind ended; `samples` are the data of the fits.
+    `nodes` is the size of a usual cluster, and `watched_s` the time for which nodes were observed, summed over all
+    nodes. `sizes` counts common failures by the number of nodes that failed. There are shares of single failures, and
+    of common ones.
     """
 
     clusters: int

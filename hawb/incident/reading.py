@@ -201,7 +201,7 @@ class _Writers:
             self._failing[entry.who, entry.pid] = entry.at_us, FAILING_LINES
 
     def is_failing(self, entry: Entry) -> bool:
-        """Return True if the process of a message has just said that a boot has failed, and goes on saying why."""
+        """Return True if a message belongs to the report of a failed boot that its process has just begun to log."""
         since_us, more = self._failing.get((entry.who, entry.pid), (0, 0))
         self._failing[entry.who, entry.pid] = since_us, more - 1
         return more > 0 and entry.at_us is not None and 0 <= entry.at_us - since_us <= FAILING_US

@@ -12,9 +12,9 @@ from msgspec import Struct, field
 from hawb.incident.cluster_event import TOGETHER_US, ClusterEvent
 
 WENT = ("node_stopped", "node_killed", "node_paused", "node_gone")
-MASTER_TELLS = ("mirrors_stopped", "synchronisation", "queue_restarted")
+MASTER_LOGS = ("mirrors_stopped", "synchronisation", "queue_restarted")
 """Kinds of events that only a master logs, or a classic queue without mirrors."""
-OF_MIRRORS = ("mirror_added", "mirror_dropped", "mirror_promoted", "mirrors_missed", *MASTER_TELLS)
+OF_MIRRORS = ("mirror_added", "mirror_dropped", "mirror_promoted", "mirrors_missed", *MASTER_LOGS)
 OF_MEMBERS = ("leader_elected", "queue_declared", "member_added", "member_removed")
 
 
@@ -88,7 +88,7 @@ def _take(known: dict[str, Replicas], one: ClusterEvent) -> None:
         replicas.others[node] = None
     elif one.kind in ("mirror_dropped", "member_removed"):
         replicas.others.pop(node, None)
-    elif one.kind in MASTER_TELLS or one.name == "master":
+    elif one.kind in MASTER_LOGS or one.name == "master":
         replicas.first, replicas.deep = node, one.count if one.kind == "synchronisation" else replicas.deep
         replicas.others.pop(node, None)
 
@@ -118,7 +118,7 @@ def _look_back(
     elif one.kind == "leader_elected":
         seen = [node, *(event.node for event in one.events)]
         came.add("promoted")
-    elif one.kind in MASTER_TELLS or one.name == "master":
+    elif one.kind in MASTER_LOGS or one.name == "master":
         seen = [node, *one.nodes]
         if "promoted" not in came:
             replicas.first = replicas.first or node

@@ -1,15 +1,16 @@
-"""Measure durations in a cluster from its logs: until a node failed, until it was back, and so on, a row each.
+"""Measure durations in a cluster from its logs, such as the time until a node failed or was back; one row for each.
 
-The definitions are those of a study's environment (`hawb.study.environment`), for which these are made:
+The definitions are those of a study's environment (`hawb.study.environment`), which uses these durations:
 
 * A node has failed when its broker has ended, whatever the reason: logs do not say why an operator stopped it. Two
-things are no failure: a pause because of a partition; and a rolling restart, in which all nodes of the cluster were
-stopped one after the other, each after the one before was back. * Nodes that ended within a minute of each other have
-one cause, a rack or a host: such a failure is the cluster's. A node whose end no node detected ended with the last node
-that could have detected it. * Times to a failure run from the end of the node's previous failure, through rolling
-restarts and common failures. A node that already ran when the logs of its cluster begin counts from then on, and is not
-`fresh`. * A node is back when it begins a boot that does not fail. One that is removed from its cluster, or is still
-away when the logs end, was away for at least that long.
+  things are no failures: a pause because of a partition, and a rolling restart, in which all nodes of the cluster were
+  stopped one after the other, each after the previous one was back.
+* Nodes that ended within a minute of each other have a common cause, such as a rack or a host: this is a failure of the
+  cluster. If no node detected the end of a node, that node ended with the last node that could have detected it.
+* The time to a failure runs from the end of the node's previous failure, through rolling restarts and common failures.
+  For a node that already ran when the logs of its cluster begin, it runs from then on, and is not `fresh`.
+* A node is back when it begins a boot that does not fail. A node that is removed from its cluster, or is still down
+  when the logs end, was down for at least that long.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from hawb.incident.reading import Reading
 from hawb.scenario.beginning import MICROSECONDS
 
 TOGETHER_US = 60_000_000
-"""Nodes that went within this time of each other went together."""
+"""Maximum time between the ends of nodes that failed together."""
 ROLLING_US = 3_600_000_000
 """Maximum time between two nodes of a rolling restart."""
 
@@ -47,11 +48,15 @@ KINDS: Mapping[str, str] = {
     "partition": "until the last of them saw each other again",
     "synchronisation": "from the beginning to the end of the synchronisation of a mirrored queue with messages",
 }
-"""Every kind of span and what it is."""
+"""The description of each kind of span."""
 
 
 class Span(Struct, frozen=True, kw_only=True):
-    """A row: how long something lasted, at least or exactly. A field that a kind has no use for is None."""
+    """A duration that was measured from logs: a row of the table.
+
+    It is exact if both `ended` and `fresh` are true, otherwise a lower limit. Fields that do not apply to a kind are
+    None.
+    """
 
     cluster: Annotated[str, Meta(description="the cluster: its folder")]
     kind: Annotated[str, Meta(description="what lasted: one of the kinds")]
@@ -68,7 +73,10 @@ class Span(Struct, frozen=True, kw_only=True):
 
 
 class Going(Struct, frozen=True):
-    """A node that went, at `at_us`, and was back at `back_us`, None if not; `missed` if another node noticed."""
+    """The end of a node's run, at `at_us`, and its next boot, at `back_us` (None: it did not boot again).
+
+    `missed` is True if another node detected the end.
+    """
 
     node: str
     at_us: int
@@ -85,12 +93,12 @@ def columns() -> dict[str, str]:
 
 
 def spans(cluster: str, reading: Reading) -> list[Span]:
-    """Return the spans in a cluster's logs, under the name of the cluster."""
+    """Return the durations in the logs of a cluster, with the cluster's name in each row."""
     return [] if not reading.events else [*_Watched(cluster, reading).spans()]
 
 
 class _Watched:
-    """A cluster that was watched from `begin_us` to `end_us`."""
+    """A cluster whose logs cover the time from `begin_us` to `end_us`."""
 
     def __init__(self, cluster: str, reading: Reading) -> None:
         self.cluster, self.reading = cluster, reading
@@ -110,7 +118,7 @@ class _Watched:
                              key=lambda one: (one.at_us, one.node))  # fmt: skip
 
     def spans(self) -> Iterator[Span]:
-        """Yield all spans."""
+        """Yield the durations of all kinds."""
         rolling = {one for each in _rolling(self.goings, len(self.node_runs)) for one in each}
         others = [one for one in self.goings if one not in rolling]
         groups = [each for each in _together(others) if len({one.node for one in each}) > 1]
@@ -127,7 +135,7 @@ class _Watched:
         yield from self._of_synchronisations()
 
     def span(self, kind: str, from_us: int, until_us: int | None, fresh: bool = True, **fields: object) -> Span:
-        """Return a span between two times; an end of None means that it went on."""
+        """Return the duration between two times; without an end it lasts until the logs end."""
         length_s = max(0, (self.end_us if until_us is None else until_us) - from_us) / MICROSECONDS
         return Span(cluster=self.cluster, kind=kind, from_us=from_us, length_s=length_s, ended=until_us is not None,
                     fresh=fresh, nodes=len(self.node_runs), **fields)  # fmt: skip
@@ -135,7 +143,7 @@ class _Watched:
     # Nodes
 
     def _goings(self, node: str) -> Iterator[Going]:
-        """Yield each end of a node's run; a failed boot is part of its absence, and a pause does not count."""
+        """Yield each end of a node's runs, except pauses. A failed boot does not end the node's absence."""
         gone: Going | None = None
         for run in self.node_runs[node]:
             if gone is not None and run.ended_by != "failed":
@@ -154,7 +162,7 @@ class _Watched:
         return any(run.from_us - BEFORE_BOOT_US <= at_us <= until_us for at_us in self._empty_us.get(node, ()))
 
     def _of_node(self, node: str, failures: Sequence[Going]) -> Iterator[Span]:
-        """Yield how long a node ran until it failed, and how long it was away."""
+        """Yield a node's times to failure and repair times."""
         first = self.node_runs[node][0]
         fresh = first.first.kind in ("node_starting", "rabbit_up") or first.first.kind == "disk_empty"
         from_us: int | None = first.from_us if fresh else self.begin_us
@@ -174,7 +182,7 @@ class _Watched:
     # The cluster
 
     def _renewed(self, kind: str, times: Iterable[tuple[int, int | None, dict[str, object]]]) -> Iterator[Span]:
-        """Yield the times between events of the cluster, from (from, until, fields) of each event."""
+        """Yield the times to the cluster's events, given each event's start, end and fields."""
         from_us: int | None = self.begin_us
         fresh = all(each[0].first.kind in ("node_starting", "disk_empty") for each in self.node_runs.values())
         for at_us, until_us, fields in times:
@@ -185,7 +193,7 @@ class _Watched:
             yield self.span(kind, from_us, None, fresh)
 
     def _of_cluster(self, groups: Sequence[Sequence[Going]]) -> Iterator[Span]:
-        """Yield failures of several nodes within a minute."""
+        """Yield the times to common failures and their repair times; each group failed within a minute."""
         if len(self.node_runs) < 2:
             return
         times = []
@@ -222,15 +230,15 @@ class _Watched:
         yield from self._renewed("time_to_partition", [(*one, {}) for one in merged])
 
     def _apart_until_us(self, absence: Absence) -> int | None:
-        """Return until when two running nodes saw each other as down."""
+        """Return when two nodes stopped seeing each other as down while both ran; None if they did not."""
         went = [one.at_us for one in self.goings if one.node in (absence.seer, absence.peer)
                 and absence.from_us < one.at_us]  # fmt: skip
         return min((at_us for at_us in (*went, absence.until_us) if at_us is not None), default=None)
 
     def _of_synchronisations(self) -> Iterator[Span]:
-        """Yield synchronisations of queues with messages.
+        """Yield the durations of synchronisations of queues with messages.
 
-        One that was stopped, or whose master ended, would have taken longer.
+        For one that was stopped, or whose master ended, the duration is a lower limit.
         """
         begun: dict[tuple[str, str | None, str | None], Event] = {}
         for event in self.reading.events:
@@ -258,9 +266,9 @@ def _how(run: NodeRun) -> How:
 
 
 def _together_unmissed(goings: Sequence[Going]) -> list[Going]:
-    """Return the ends of node runs with a new time for those that no node detected.
+    """Return the ends of node runs, with corrected times for those that no node detected.
 
-    They ended with the last of the nodes that were away at the same time.
+    Such a node ended when the last of the nodes that were away at the same time ended.
     """
     unmissed = {one for one in goings if one.how == "killed" and not one.missed}
     times_us = sorted(one.at_us for one in unmissed)
@@ -273,7 +281,7 @@ def _together_unmissed(goings: Sequence[Going]) -> list[Going]:
 
 
 def _rolling(goings: Sequence[Going], nodes: int) -> list[list[Going]]:
-    """Return the groups of ends in which all nodes were restarted one after the other."""
+    """Return the rolling restarts, each as the ends of all nodes' runs in it."""
     asked = [one for one in goings if one.how == "stopped"]
     found: list[list[Going]] = []
     place = 0

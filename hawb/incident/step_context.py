@@ -15,7 +15,7 @@ from hawb.incident.node_runs import NodeRun, is_booting
 from hawb.planning.inventory import NET_TICKTIME_S
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.beginning import MICROSECONDS
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 
 JOINING_US = 90_000_000
 """Maximum time from joining to the node's boot for it, and from removing a node to removing its members."""
@@ -61,7 +61,7 @@ class StepContext:
         return (one for one in self.found if one.kind == "node_started" and one.node not in waited and booted_us(one))
 
     def near(self, kind: str, node: str | None, at_us: int, within_us: int) -> ClusterEvent | None:
-        """Return what happened to a node at about that time, or None."""
+        """Return an event of that kind on a node, at most `within_us` before or after a time; None if there is none."""
         return next((one for one in self.found if one.kind == kind and one.node == node
                      and abs(one.at_us - at_us) <= within_us), None)  # fmt: skip
 

@@ -16,7 +16,7 @@ from hawb.incident.cluster_event import TOGETHER_US, ClusterEvent, is_healing
 from hawb.incident.step_context import AT_ONCE_US, JOINING_US, StepContext, TimedStep, booted_us
 from hawb.rules.policies import Policy, effective_definition, matching
 from hawb.scenario import verbs
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 
 MISSED_US = 500_000
 """Maximum time between a promotion and the other replicas' detection, as all get the same messages."""

@@ -187,7 +187,7 @@ def of_reading(
 
 
 def _no_scenario(reading: Reading, found: Sequence[ClusterEvent], span: Asked) -> str:
-    """Return why there is nothing to play."""
+    """Return the reason why no scenario can be made."""
     if reading.events and any(one.kind in CAME_OF_IT for one in found if one.at_us in span):
         return "the logs show consequences, but not the fault that caused them"
     if any(one.kind in BROKEN for one in found if one.at_us in span):

@@ -23,7 +23,7 @@ class Beside:
         return self._played[2]
 
     def outcome(self, point: Point) -> dict | None:
-        """Return the other story's outcome at a point's moment; None if there is no other story.
+        """Return the outcome of the other story at the moment that a point shows; None if there is no other story.
 
         If its last step ends later than that moment, the outcome is that after its last step.
         """

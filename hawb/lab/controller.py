@@ -257,7 +257,7 @@ class Controller:
         return {verb: argument} | ({"at": number(self.at)} if self.at.strip() else {})
 
     def step_back(self) -> None:
-        """Go back to before the last step of the story; the step stays ahead, whatever the user does next."""
+        """Go back to before the last step of the story. The step stays ahead, even if the user takes another step."""
         if self.now.steps:
             with self._answer(Place.TIME):
                 self._go(self.now.with_step_back())

@@ -22,17 +22,17 @@ class Dropped(anywidget.AnyWidget):
 
     _esm = front_end(("elements",), FRONT / "drop.js")
     _css = LOOK
-    tells = traitlets.Unicode().tag(sync=True)
+    description = traitlets.Unicode().tag(sync=True)
     tag = traitlets.Unicode().tag(sync=True)
     words = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, tells: str, taken: Callable[[], object]):
+    def __init__(self, description: str, taken: Callable[[], object]):
         name = languages.in_force()
         words = languages.catalogue(name, languages.FRONT).texts
-        super().__init__(tells=tells, tag=languages.LANGUAGES[name].tag, words=words)
+        super().__init__(description=description, tag=languages.LANGUAGES[name].tag, words=words)
         self.value: list[Upload] = []
         self._taken = languages.kept(taken)
-        self.on_msg(lambda _widget, told, buffers: self.receive(told["names"], buffers))
+        self.on_msg(lambda _widget, message, buffers: self.receive(message["names"], buffers))
 
     def receive(self, names: Sequence[str], contents: Sequence[bytes | memoryview]) -> None:
         """Take files, as a drop or a choice on the page does."""

@@ -24,14 +24,14 @@ ON_STAGE = "Safe?"
 
 
 class Entry(NamedTuple):
-    """An entry of a menu, with its description (`tells`).
+    """An entry of a menu, with its description.
 
     It plays `verb` with its `argument`, opens the verb's form if it has no argument, or opens `panel`. It is offered
     only `when` that function returns True, or always if it has none. An entry that is carried out queue by queue may be
     refused for some of the queues.
     """
 
-    tells: str
+    description: str
     verb: str = ""
     argument: Argument | None = None
     when: Callable[..., bool] | None = None
@@ -210,7 +210,7 @@ def plain(groups: dict[str, dict[str, Entry]], offers: Callable[[Entry], bool] =
 
 
 def _as_read(name: str, entry: Entry) -> dict:
-    return {"entry": name, "label": _(name), "tells": _(entry.tells)}
+    return {"entry": name, "label": _(name), "tells": _(entry.description)}
 
 
 def offered(moment: Moment, settings: Settings, rows: Iterable[str]) -> dict:

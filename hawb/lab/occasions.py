@@ -169,8 +169,8 @@ def can_be_forgotten(at: AtNode) -> bool:
 def can_reset(at: AtNode) -> bool:
     """Return True if the node is down, has its disk, and can leave its cluster or has none to leave."""
     leaves = at.node.member and sum(node.member for node in at.state.nodes) > 1
-    can_tell = at.reaches_others and at.metadata_is_writable
-    return at.node.status == DOWN and not at.node.virgin and (can_tell or not leaves)
+    can_report = at.reaches_others and at.metadata_is_writable
+    return at.node.status == DOWN and not at.node.virgin and (can_report or not leaves)
 
 
 def can_reset_by_force(at: AtNode) -> bool:

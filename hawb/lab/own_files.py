@@ -60,8 +60,8 @@ def texts_of(question: Question, found: Any) -> dict[str, str]:
 def links_html(texts: Mapping[str, str]) -> str:
     """Return a link for each of the answer's files as HTML."""
     links = ", ".join(text_link(text, name, MEDIA_TYPES[Path(name).suffix]) for name, text in texts.items())
-    told = _("To download: {links}", links=links)
-    return f"<p>{told}</p>"
+    text = _("To download: {links}", links=links)
+    return f"<p>{text}</p>"
 
 
 class OwnFiles:
@@ -79,7 +79,7 @@ class OwnFiles:
                                                   for value in values])
             for one, values in question.choices.items()
         }  # fmt: skip
-        self.button = fields.button(_(question.verb), _(question.tells), self._ask)
+        self.button = fields.button(_(question.verb), _(question.description), self._ask)
         self.message = widgets.HTML()
         self.links = widgets.HTML()
         self.page = ReportPage(title=_("the answer"))
@@ -100,8 +100,8 @@ class OwnFiles:
         try:
             found = found_in(self.question, uploads, chosen) if uploads else self._example(chosen)
         except (ImportRefused, ScenarioRefused, QuestionRefused) as refused:
-            told = fields.message(KEPT.sub("", str(refused)))
-            self.message.value = f'<div style="white-space: pre-line">{told}</div>'
+            problem = fields.message(KEPT.sub("", str(refused)))
+            self.message.value = f'<div style="white-space: pre-line">{problem}</div>'
             return
         self._show(found, ", ".join(shown(name) for name, _content in uploads) or self.name)
 
@@ -111,6 +111,6 @@ class OwnFiles:
 
     def _show(self, found: Any, name: str) -> None:
         texts = texts_of(self.question, found)
-        told = _("The answer for {name}:", name=name)
-        self.message.value = f'<p role="status">{escape(told)}</p>'
+        heading = _("The answer for {name}:", name=name)
+        self.message.value = f'<p role="status">{escape(heading)}</p>'
         self.links.value, self.page.page = links_html(texts), texts[PAGE]

@@ -52,7 +52,7 @@ class Question(Struct, frozen=True):
     """
 
     verb: str
-    tells: str
+    description: str
     ask: Callable[..., Any]
     texts: Callable[[Any], Mapping[str, str]]
     choices: Mapping[str, tuple[Any, ...]] = {}

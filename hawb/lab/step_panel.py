@@ -13,7 +13,7 @@ from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.inputs import OMITTED, inputs
 from hawb.languages import _
-from hawb.scenario.forms import Bare, Flag
+from hawb.scenario.fields import Bare, Flag
 from hawb.scenario.verbs import VERBS
 
 

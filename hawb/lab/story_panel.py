@@ -1,4 +1,4 @@
-"""Tell the story: cause and effect in sentences, newest last, with "why?" at each loss and for any message."""
+"""Show the story: cause and effect in sentences, newest last, with "why?" at each loss and for any message."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StoryPanel:
         self.log = widgets.Checkbox(
             description=_("broker log"), tooltip=_("the lines that the broker logs"), indent=False
         )
-        fields.watch(self.log, lambda _: self._tell())
+        fields.watch(self.log, lambda _: self._show_story())
         self.notes = fields.named(widgets.HTML(), "hawb-notes")
         self.story = fields.named(widgets.HTML(), "hawb-story")
         self.message = Message(Place.WHY)
@@ -50,18 +50,18 @@ class StoryPanel:
         self.question.value = self._answer = ""
         self.message.show(self.controller)
         self.notes.value = notes_html(self.controller.notes)
-        self._tell()
+        self._show_story()
 
-    def _tell(self) -> None:
-        told = story_html(self.controller.outcome, self.log.value, self._drafts)
+    def _show_story(self) -> None:
+        story = story_html(self.controller.outcome, self.log.value, self._drafts)
         question, answer = escape(self.question.value), escape(self._answer)
         asked = f"<p><b>{question}</b> {answer}</p>" if answer else ""
-        self.story.value = f"<div>{told}{asked}</div>"
+        self.story.value = f"<div>{story}{asked}</div>"
 
     def _ask(self) -> None:
         if self.question.value:
             self._answer = self.controller.why(self.question.value)
-            self._tell()
+            self._show_story()
             self.message.show(self.controller)
 
 

@@ -93,7 +93,7 @@ Played = Callable[[Study, Callable[[Any], object]], Sequence[Estimate]]
 """A function that plays a study, reports its progress, and returns the estimates."""
 
 
-def here(study: Study, _tell: object) -> Sequence[Estimate]:
+def here(study: Study, _on_progress: object) -> Sequence[Estimate]:
     """Play a study now, without Spark, and return the estimates."""
     return live(study)
 
@@ -103,8 +103,8 @@ def on_spark(spark: SparkSession, folder: Path, label: str) -> Played:
     from hawb.study.estimates import compared
     from hawb.study.pipeline import run
 
-    def play(study: Study, tell: Callable[[Any], object]) -> Sequence[Estimate]:
-        return compared(run(spark, study, folder, tell, label), next(iter(study.designs)))
+    def play(study: Study, on_progress: Callable[[Any], object]) -> Sequence[Estimate]:
+        return compared(run(spark, study, folder, on_progress, label), next(iter(study.designs)))
 
     return play
 
@@ -132,7 +132,7 @@ class StudyPanel:
         """Play the study and show its estimates."""
         try:
             asked = self.asked
-            estimates = self.played(asked, self._tell)
+            estimates = self.played(asked, self._show_progress)
         except ScenarioRefused as refused:
             self.answer.value = fields.message(str(refused))
             return
@@ -141,7 +141,7 @@ class StudyPanel:
         drawn = picture(estimates_figure(estimates, self.shown, types), words)
         self.answer.value = drawn + estimates_table(estimates, self.shown).to_html(border=0)
 
-    def _tell(self, progress: Any) -> None:
+    def _show_progress(self, progress: Any) -> None:
         self.progress.box.layout.display = None
         self.progress(progress)
 

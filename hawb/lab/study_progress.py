@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class StudyProgress:
-    """A progress bar, to be passed to `hawb.study.pipeline.run` as `tell`.
+    """A progress bar, to be passed to `hawb.study.pipeline.run` as `on_progress`.
 
     It displays itself at the first call unless `is_shown` is True.
     """

@@ -32,9 +32,9 @@ class ThroughputPanel:
 
     def show(self) -> None:
         """Show predictions for the values in the fields."""
-        self.answer.value = "".join(f"<h4>{name}</h4><pre>{escape(self._told(name))}</pre>" for name in TYPES)
+        self.answer.value = "".join(f"<h4>{name}</h4><pre>{escape(self._prediction(name))}</pre>" for name in TYPES)
 
-    def _told(self, queue_type: str) -> str:
+    def _prediction(self, queue_type: str) -> str:
         model = self._models[queue_type]
         try:
             limit = _number(self.in_flight.value) if self.in_flight.value.strip() else None

@@ -38,7 +38,7 @@ class WhatIfPanel:
     def show(self) -> None:
         """Update the widgets from the controller."""
         harms, found = self.controller.harms, self.controller.alternatives
-        _offer(self.harm, [(self._told(harm), harm) for harm in harms] or none())
+        _offer(self.harm, [(self._harm_in_words(harm), harm) for harm in harms] or none())
         self.ask.disabled = self.harm.disabled = not harms
         possible = [] if found is None else [one for one in found.changed if one.run is not None]
         _offer(self.change, [(one.change.what, one) for one in possible] or none())
@@ -50,7 +50,7 @@ class WhatIfPanel:
             self.table.value = alternatives.table_html(found)
         self.message.show(self.controller)
 
-    def _told(self, harm: Harm) -> str:
+    def _harm_in_words(self, harm: Harm) -> str:
         return alternatives.harm_in_words(harm, self.controller.now.run.steps[harm.step].name)
 
     def _ask(self) -> None:

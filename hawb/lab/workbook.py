@@ -95,9 +95,9 @@ def own_notebook(folder: Path, name: str, scenario: str) -> Path:
 
 
 def _notebook(title: str, file: str) -> str:
-    told, shown = (cell.format(given) for cell, given in zip(CELLS, (title, json.dumps(file)), strict=True))
+    heading, shown = (cell.format(given) for cell, given in zip(CELLS, (title, json.dumps(file)), strict=True))
     cells = [
-        {"cell_type": "markdown", "id": "title", "metadata": {"tags": ["notebook-only"]}, "source": told},
+        {"cell_type": "markdown", "id": "title", "metadata": {"tags": ["notebook-only"]}, "source": heading},
         {"cell_type": "code", "id": "lab", "metadata": {}, "source": shown, "outputs": [], "execution_count": None},
     ]
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}

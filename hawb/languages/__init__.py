@@ -119,11 +119,11 @@ def kept(do: Callable[..., Done]) -> Callable[..., Done]:
     name = in_force()
 
     @wraps(do)
-    def told(*given: object, **named_too: object) -> Done:
+    def in_that_language(*given: object, **named_too: object) -> Done:
         with language(name):
             return do(*given, **named_too)
 
-    return told
+    return in_that_language
 
 
 @cache
@@ -151,8 +151,8 @@ def N_(text: str) -> str:  # noqa: N802 (as gettext has it everywhere)
 def _(text: str, /, **words: object) -> str:
     """Return a text in the language in force, with `words` in its replacement fields, if any are given."""
     name = in_force()
-    told = text if name == ENGLISH or not text else catalogue(name, WORDS).gettext(text)
-    return told.format_map(words) if words else told
+    translated = text if name == ENGLISH or not text else catalogue(name, WORDS).gettext(text)
+    return translated.format_map(words) if words else translated
 
 
 def ngettext(one: str, several: str, number: int, /, **words: object) -> str:

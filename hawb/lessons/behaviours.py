@@ -26,18 +26,8 @@ from hawb.engine.classic import (
     synchronisation,
 )
 from hawb.engine.clients import confirms, consuming, settling, single_active, subscriptions, timeouts
-from hawb.engine.clients.steady import credit
-from hawb.engine.cluster import (
-    alarms,
-    booting,
-    khepri,
-    links,
-    maintenance,
-    membership,
-    metadata,
-    partition_handling,
-    rejoining,
-)
+from hawb.engine.clients.steady import credit_flow
+from hawb.engine.cluster import alarms, booting, khepri, links, maintenance, membership, metadata, partition_handling
 from hawb.engine.cluster import partitions as open_partitions
 from hawb.engine.queues import dead_letters, expiry, lifecycle, policy_changes
 from hawb.engine.queues import limits as lengths
@@ -48,6 +38,7 @@ from hawb.rules import (
     consumer_timeouts,
     limits,
     locators,
+    mirror_placement,
     partitions,
     patterns,
     policies,
@@ -57,7 +48,6 @@ from hawb.rules import (
     quorum_costs,
     quorum_declaration,
     rebalancing,
-    selection,
 )
 from hawb.rules import quorum as quorum_rules
 from hawb.rules import streams as stream_rules
@@ -111,10 +101,10 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "refused-policies refused-ha-settings refused-in-order"),
         _of("a policy set, changed or cleared: mirrors added and dropped", mirrors.take_effect,
             "policies-change-any-time mirrored-and-back"),
-        _of("ha-mode: which nodes get a replica", selection.wanted_replicas, "two-keys all-nodes nodes-listed"),
-        _of("ha-mode exactly", selection.exactly,
+        _of("ha-mode: which nodes get a replica", mirror_placement.wanted_replicas, "two-keys all-nodes nodes-listed"),
+        _of("ha-mode exactly", mirror_placement.exactly,
             "exactly-counts-replicas exactly-replaces exactly-with-fewer-nodes"),
-        _of("ha-mode nodes", selection.listed_nodes,
+        _of("ha-mode nodes", mirror_placement.listed_nodes,
             "nodes-listed nodes-unknown nodes-none-online nodes-may-end-the-master master-kept-until-synchronised"),
         _of("queue master locator: the node of a new queue's master", locators.locate,
             "three-places client-local min-masters random"),
@@ -162,7 +152,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "still-confirmed"),
         _of("mirrors that no node's record names: publishers get no answer",
             orphaned_mirrors.leave_orphaned_mirrors, "", "strays-of-a-transient-queue"),
-        _of("flow control: a publisher's channel without credit", credit.credit_towards,
+        _of("flow control: a publisher's channel without credit", credit_flow.credit_towards,
             "credit-from-all-mirrors no-credit-stalls stalled-until-disconnected"),
         _of("alarm of memory or disk: a publisher's connection blocked", alarms.blocks_publishing, "",
             "alarm-blocks-publishers alarm-blocks-the-whole-connection"),
@@ -256,7 +246,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "khepri-minority-declares-nothing"),
         _of("boot with Khepri: a majority of the members", booting.lacked_by_store, "",
             "khepri-nodes-boot-in-any-order khepri-node-alone-gives-up"),
-        _of("sides of a partition find together with Khepri", rejoining.rejoin, "", "khepri-sides-find-together"),
+        _of("sides of a partition find together with Khepri", links.rejoin, "", "khepri-sides-find-together"),
         _of("a node joins the metadata store (Khepri), also again without its disk", khepri.node_joins, "",
             "khepri-disk-lost-joins-again"),
     ),

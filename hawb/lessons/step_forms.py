@@ -6,7 +6,7 @@ Both are derived from the verb's struct in `hawb.scenario.verbs`.
 from __future__ import annotations
 
 from hawb.languages import _
-from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes
+from hawb.scenario.fields import Bare, Flag, NameOrMap, OnNodes
 from hawb.scenario.kinds import fields_of
 from hawb.scenario.verbs import VERBS
 

@@ -18,7 +18,7 @@ costs or endangers more than necessary. A note: worth knowing."""
 
 
 class Advice(Struct, frozen=True):
-    """Texts of a kind of finding: severity, what was found, why it matters, where that is written, and what to do."""
+    """The severity and the texts of a kind of finding: what was found, why it matters, the source, and what to do."""
 
     severity: Severity
     what: str

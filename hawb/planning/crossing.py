@@ -48,7 +48,7 @@ def crossed(
 
 
 def _as_declared_then(plan: Migration, before: Migration) -> Migration:
-    """Return the plan with what comes of declarations when queues are moved, by the rules of the release then."""
+    """Return the plan with the results of declarations under the rules of the release at the time of the move."""
     moves = [replace(move, redeclaration=there.redeclaration or move.redeclaration)
              for move, there in zip(plan.moves, before.moves, strict=True)]  # fmt: skip
     others = [clash for clash in plan.clashes if clash.code != "redeclare"]

@@ -315,7 +315,7 @@ def _led_by(queue: Queue) -> tuple[str, ...]:
 
 
 def _in_force(given: Inventory, found: Finding) -> Inventory:
-    """Export definitions and listings together."""
+    """Simulate exporting definitions and listings together: the queue's listing then has the policy in force."""
     [one] = [one for one in assign(given).assignments if one.queue.full_name == found.name]
     return queue_changed(given, found.name, policy=one.in_force.policy)
 

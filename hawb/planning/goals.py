@@ -17,7 +17,11 @@ from hawb.engine.core.state import Queue
 
 
 class Goal(NamedTuple):
-    """A goal: its test for a queue, its words for a title, and the part of the outcome and the field that show it."""
+    """A goal of a search.
+
+    `reached` tests it for a queue, and `says` names it in titles. It shows in the outcome as `field` of the queue's
+    entry in `part`.
+    """
 
     reached: Callable[[Moment, str], bool]
     says: str
@@ -59,5 +63,5 @@ def reached(goal: str, moment: Moment, queues: Iterable[str]) -> tuple[str, ...]
 
 
 def _known(moment: Moment, queue: str) -> list[Queue]:
-    """Return the queue as each partition that knows it has it."""
+    """Return the records of the queue, one from each side of the partition that has one."""
     return [side.queues[queue] for side in moment.state.sides if queue in side.queues]

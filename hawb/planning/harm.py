@@ -53,7 +53,7 @@ def harms(run: Run) -> list[Harm]:
 
 
 def _outages(moment: Moment) -> dict[str, int]:
-    """Return for how many microseconds each queue was unavailable, without mere failovers."""
+    """Return for how many microseconds each queue was unavailable; leave out outages as brief as a failover."""
     down = {name: (account.down, account.down.at(moment.state.time_us)) for name, account in moment.ledger.items()}
     return {name: us for name, (span, us) in down.items() if span.since_us is not None or us >= BRIEF_US}
 

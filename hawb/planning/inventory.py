@@ -42,7 +42,7 @@ NETWORK_BYTES_PER_S = timing_of(Timing()).network_bytes_per_s
 
 
 class Queue(Struct, gc=False):
-    """A queue and what is known of it."""
+    """A queue with the facts that files have about it."""
 
     vhost: str
     name: str

@@ -81,7 +81,7 @@ def lint(inventory: Inventory) -> Report:
 
 
 def _missing(inventory: Inventory) -> Iterator[str]:
-    """Yield what the answer needs and no file holds. A listing with effective definitions stands in for policies."""
+    """Yield the inputs that no file has. Effective definitions of queues replace a list of policies."""
     if not inventory.queues_listed:
         yield "the queues"
     if not inventory.policies_listed and any(one.facts.effective_definition is None for one in inventory.queues):

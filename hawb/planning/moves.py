@@ -17,7 +17,7 @@ from hawb.engine.core.moment import Moment
 from hawb.engine.core.settings import Settings
 from hawb.engine.core.state import DOWN, RUNNING, State
 from hawb.scenario.beginning import MICROSECONDS
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Heal, Kill, Partition, PowerOff, Publish, Start, Stop, SyncQueue, Wait, Wipe
 
@@ -131,7 +131,7 @@ MOVES: dict[str, Moves] = {
 
 
 class Instant(NamedTuple):
-    """When the next step is to happen, as a step's `at` has it, and what it would find then."""
+    """A time for the next step, as `at` in a scenario (None: once the cluster has settled), and the moment then."""
 
     at: float | None
     moment: Moment

@@ -36,7 +36,7 @@ OF_STREAMS = {"max-age", "stream-max-segment-size-bytes", "stream-filter-size-by
 
 
 class Part(Struct, frozen=True):
-    """A policy after the move, and what it is meant for: classic, quorum, exchanges, or None if unchanged."""
+    """A policy after the move. `of` is what it applies to: classic, quorum or exchanges; None if it is unchanged."""
 
     policy: Policy
     of: str | None
@@ -54,7 +54,7 @@ class Split(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """Return in words what a policy said of which nothing is left."""
+        """Return in words the settings of a policy of which nothing is left after the move."""
         keys = self.policy.definition.keys()
         return "nothing but mirroring" if keys <= HA_SETTINGS else f"nothing but {', '.join(sorted(keys))}"
 
@@ -143,7 +143,7 @@ def _apart(policy: Policy, left: Mapping[str, dict], profile: Profile) -> list[P
 
 
 def _marker(kind: str, settings: Mapping[str, object], profile: Profile) -> dict[str, object]:
-    """Return the setting that makes the other type pass a part over, or {} if none is needed or there is none."""
+    """Return a setting that makes queues of the other type ignore a part; {} if there is none, or it is not needed."""
     other = "quorum" if kind == "classic" else "classic"
     marker = CLASSIC_ONLY if kind == "classic" else QUORUM_ONLY
     if settings.keys() & profile.unsupported_by(other) or not marker.keys() & profile.unsupported_by(other):

@@ -2,6 +2,10 @@
 
 Queues that differ only in their names are checked once (`hawb.planning.lint`): no check looks at more of a queue's name
 than `by_name`.
+
+`before_quorum` finds what prevents declaring a queue as a quorum queue. `hawb.planning.quorum_translation` separates
+what blocks from what only has to change. Quorum queues ignore a policy with mirroring settings: they need no mirroring,
+but the policy's other settings have to come from another policy.
 """
 
 from __future__ import annotations
@@ -17,10 +21,10 @@ from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.ghosts import change
 from hawb.planning.inventory import Inventory, Queue
-from hawb.planning.quorum_blockers import before_quorum
-from hawb.planning.quorum_translation import SERVER_NAMED
+from hawb.planning.quorum_translation import SERVER_NAMED, Weight, becoming
 from hawb.rules.owned_queues import owner
 from hawb.rules.policies import Mirroring, Promote, mirroring
+from hawb.rules.profiles import HA_SETTINGS, Profile
 from hawb.rules.quorum import tolerated_failures
 from hawb.rules.streams import STREAM_PROFILES
 
@@ -41,7 +45,7 @@ Found = tuple[str, dict[str, Any]]
 
 
 def by_name(queue: Queue) -> tuple[bool, bool]:
-    """Return what checks take from a queue's name: whether it is a plugin's own, and whether the broker made it up."""
+    """Return whether, by its name, a queue belongs to a plugin, and whether the broker generated the name."""
     return owner(queue.name, queue.facts.arguments) is not None, queue.name.startswith(SERVER_NAMED)
 
 
@@ -240,7 +244,7 @@ def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found | Non
 
 
 def _before_quorum(assignment: Assignment, inventory: Inventory) -> Found | None:
-    """Return what blocks the move to a quorum queue, or if nothing does, what has to change for it."""
+    """Return the finding about what blocks the move to a quorum queue; else about what the move changes; else None."""
     found = before_quorum(assignment, inventory.profile)
     for weight, code in (("blocks", "blocks-quorum"), ("changes", "changes-for-quorum")):
         if found[weight]:
@@ -308,3 +312,29 @@ def _is_movable(queue: Queue) -> bool:
     """Return True unless the files say that a queue has no other replica."""
     others = queue.facts.mirrors if queue.type == "classic" else (queue.facts.members or [])[1:]
     return others is None or bool(others)
+
+
+def before_quorum(assignment: Assignment, profile: Profile) -> dict[Weight, list[str]]:
+    """Return what blocks the move of a classic queue, and what changes with it, in a few words each; both may be empty.
+
+    Both are empty for a queue that a plugin declares itself.
+    """
+    facts, definition = assignment.queue.facts, assignment.in_force.definition or {}
+    found: dict[Weight, list[str]] = {"blocks": [], "changes": []}
+    if owner(assignment.queue.name, facts.arguments) is not None:
+        return found
+    named = assignment.queue.name.startswith(SERVER_NAMED)
+    if named or facts.arguments or facts.durable is False or facts.exclusive or facts.auto_delete or definition:
+        for reason in becoming(assignment.queue, definition, {}, profile).reasons:
+            found[reason.weight].append(reason.what)
+    if assignment.policies:
+        found["changes"] += _passed_over(assignment, profile)
+    return found
+
+
+def _passed_over(assignment: Assignment, profile: Profile) -> Iterator[str]:
+    """Yield the policy that a quorum queue would pass over, if the queue could have some of its settings."""
+    keys = assignment.policies[0].definition.keys()
+    unsupported = profile.unsupported_by("quorum")
+    if keys & unsupported and (lost := sorted(keys - HA_SETTINGS - unsupported)):
+        yield f"its policy is passed over, with {', '.join(lost)}"

@@ -1,4 +1,4 @@
-"""Find which applications have to change because they declare a queue as before, for each way to move the queue.
+"""Find the applications that must change: after a move of their queue, RabbitMQ refuses their declaration.
 
 A new vhost is added with the default queue type quorum if the release has default types, so that an application that
 sends no x-queue-type declares a quorum queue there. In place, and in a new cluster, the default type stays as it is.
@@ -21,7 +21,7 @@ from hawb.rules.queue_types import CLASSIC, QUORUM, TYPE, takes_default_type
 from hawb.rules.redeclaration import RELAXED_SINCE, differing, filled_in
 
 Sends = Literal["no type", "a type", "perhaps a type"]
-"""Answers to: do applications send x-queue-type? Files do not show it if RabbitMQ may have filled it in."""
+"""Whether applications send x-queue-type. Exported files do not show this if RabbitMQ may have filled it in."""
 
 
 class Redeclaration(Struct, frozen=True):
@@ -42,16 +42,17 @@ class Redeclaration(Struct, frozen=True):
 
 
 class Today(Struct, frozen=True):
-    """What fills in the type of today's declarations.
+    """What decides the type of a queue that is declared without one, before the move.
 
-    That is a release's rules (None if no file says which), and the vhost's default type (None if it has none).
+    `profile` has the rules of the release (None if no file names the release). `default_type` is the default queue type
+    of the vhost (None if it has none).
     """
 
     profile: Profile | None
     default_type: str | None
 
     def sends(self, arguments: Mapping[str, object]) -> Sends:
-        """Return whether applications send the type that a queue has among its arguments."""
+        """Return whether applications send x-queue-type, given the arguments of a queue."""
         if TYPE not in arguments:
             return "no type"
         if self.profile is None or filled_in({}, self.default_type, self.profile).get(TYPE) == arguments[TYPE]:
@@ -62,9 +63,9 @@ class Today(Struct, frozen=True):
 def redeclaration(
     queue: Queue, after: Mapping[str, object], today: Today, target: Profile, new_type: str | None
 ) -> Redeclaration:
-    """Return the result of declaring a queue as before.
+    """Return the arguments for which RabbitMQ refuses a declaration of the queue as before.
 
-    `after` are its arguments after the move, `new_type` is the default type of new vhosts.
+    `after` are the queue's arguments after the move, `new_type` is the default type of new vhosts.
     """
     given = dict(queue.facts.arguments or {})
     sends, can_relax = today.sends(given), target.version in RELAXED_SINCE
@@ -86,5 +87,5 @@ def redeclaration(
 
 
 def is_filled_in(facts: QueueFacts) -> bool:
-    """Return True for a queue in whose declaration RabbitMQ fills in the default type quorum."""
+    """Return True if RabbitMQ fills in the vhost's default type when the queue is declared without one."""
     return takes_default_type(facts.durable, facts.exclusive, facts.auto_delete)

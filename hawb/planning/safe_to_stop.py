@@ -131,20 +131,11 @@ def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]
     ]
 
 
-def safe_to_stop_in(scenario: Scenario, nodes: Iterable[str] | None = None) -> tuple[Run, list[Forecast]]:
-    """Return the run of a scenario, and the forecasts at its end.
-
-    Of an export only one queue of each kind is played (`hawb.planning.alike`), which stands for all of them.
-    """
-    run, found = outlook(scenario, nodes)
-    return run, [*found.forecasts]
-
-
 def outlook(scenario: Scenario, nodes: Iterable[str] | None = None, live: Live = ALL_KNOWN) -> tuple[Run, Outlook]:
-    """Return the run of a scenario, and the whole answer at its end, played as in `safe_to_stop_in`.
+    """Return the run of a scenario, and the whole answer at its end: forecasts, queues out of use, and remedies.
 
-    `live` is what the files say about the cluster beside the scenario, and what they lack. Without a listing of nodes
-    there are no forecasts.
+    Of an export only one queue of each kind is played (`hawb.planning.alike`). `live` has the facts about the running
+    cluster that the files have, and says which ones they lack. Without a listing of nodes there are no forecasts.
     """
     unknown = {*live.unlisted, *live.listed_down}
     kinds = alike(scenario, unknown=unknown)
@@ -202,9 +193,9 @@ def _of_all(
 
 
 def _alike(effect: Effect, kinds: Mapping[str, Sequence[QueueEntry]]) -> Iterator[Effect]:
-    """Yield the effects on all queues that a representative stands for.
+    """Yield the effects on all queues that were simulated by one representative, given the effect on this one.
 
-    Each loses all its messages if the representative does, else as many.
+    If the representative loses all its messages, so does each of these queues; otherwise each loses the same number.
     """
     entries = kinds.get(effect.queue, ())
     if len(entries) < 2:

@@ -94,5 +94,5 @@ class Story:
 
 
 def known(moment: Moment, name: str) -> Queue | None:
-    """Return the queue of that name as the first partition that knows it has it, or None."""
+    """Return the record of a queue from the first side of the partition that has one; None if none has."""
     return next((side.queues[name] for side in moment.state.sides if name in side.queues), None)

@@ -308,8 +308,8 @@ def interchangeable(run: Run, nodes: Sequence[str]) -> dict[str, int]:
     for node in nodes:
         index = names.index(node)
         swaps = (other for other in found if not by_name and _may_swap(run.moment(), index, names.index(other)))
-        twin = next(swaps, None)
-        found[node] = len(found) if twin is None else found[twin]
+        alike = next(swaps, None)
+        found[node] = len(found) if alike is None else found[alike]
     return found
 
 

@@ -36,7 +36,7 @@ SETTINGS = (*(propose for propose in PROPOSALS if propose not in OF_ONE_STEP), a
 
 
 class Variant(Struct, frozen=True):
-    """The words for what differs, and `change`, which makes the changed scenario of a run or says why it cannot.
+    """A change of a story: its description, and `change`, which returns the changed scenario or why it is impossible.
 
     `queue` is the queue that differs, if it is a single one.
     """

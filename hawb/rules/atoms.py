@@ -1,14 +1,13 @@
 """Erlang atoms that the names of quorum queues use up. Atoms are never freed, and a node without free atoms stops.
 
-Source: `rabbit_quorum_queue:qname_to_rname`, from 3.10 on `rabbit_queue_type_util:qname_to_internal_name`; the limit is
-RABBITMQ_MAX_NUMBER_OF_ATOMS in `rabbitmq-env`. The quorum queue guide gives Erlang's own limit of about a million.
+Source: `rabbit_quorum_queue:qname_to_rname`, from 3.10 on `rabbit_queue_type_util:qname_to_internal_name`. By default
+a node has room for 5,000,000 atoms (RABBITMQ_MAX_NUMBER_OF_ATOMS in `rabbitmq-env`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-ATOM_LIMIT = 5_000_000
 LONGEST_ATOM = 255
 
 
@@ -30,8 +29,3 @@ def atoms_used(declared: Iterable[tuple[str, str]]) -> int:
     names = [ra_name(vhost, queue) for vhost, queue in declared]
     short = {name for name in names if len(name.encode()) <= LONGEST_ATOM}
     return len(short) + sum(len(name.encode()) > LONGEST_ATOM for name in names)
-
-
-def declarations_left(atoms_in_use: int, limit: int = ATOM_LIMIT) -> int:
-    """Return how many more quorum queues with new names can be declared before a node stops."""
-    return max(limit - atoms_in_use, 0)

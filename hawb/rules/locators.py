@@ -1,13 +1,13 @@
 """Placement of a new queue's master.
 
 Source: `rabbit_queue_location_client_local`, `_min_masters`, `_random`, `rabbit_queue_master_location_misc`. Plain
-functions over integers, see `hawb.rules.selection`. A locator in a queue's arguments that does not exist ends the
-channel, because its caller does not handle the error (`get_location` of an error with three elements). In 4.0
+functions over integers, see `hawb.rules.mirror_placement`. A locator in a queue's arguments that does not exist ends
+the channel, because its caller does not handle the error (`get_location` of an error with three elements). In 4.0
 `rabbit_queue_location` places queues of every type: any locator but client-local is balanced, which is min-masters by
 another name (`leader_locator0`, `leader_node`), and one that does not exist is client-local.
 """
 
-from hawb.rules.selection import NODES
+from hawb.rules.mirror_placement import NODES
 
 CLIENT_LOCAL = 0
 MIN_MASTERS = 1

@@ -1,7 +1,7 @@
 """Nodes that have lost sight of other nodes: which of them pause, and which side wins.
 
 Source: `rabbit_node_monitor` (`majority`, `in_preferred_partition`), `rabbit_autoheal:make_decision`. Plain functions
-over integers, see `hawb.rules.selection`.
+over integers, see `hawb.rules.mirror_placement`.
 """
 
 

@@ -15,7 +15,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-from hawb.rules import promotion, selection
+from hawb.rules import mirror_placement, promotion
 from hawb.rules.patterns import Match, TooSlow, outcome
 from hawb.rules.profiles import Profile
 
@@ -131,7 +131,7 @@ def _operators(_value: object, operator_value: object) -> object:
 
 
 def _stricter_delivery_limit(value: int, operator_value: int) -> int:
-    """Return the lower limit; a negative one means no limit (4.0), and then the other counts."""
+    """Return the lower limit. A negative one means no limit (4.0): then return the other one."""
     return (max if min(value, operator_value) < 0 else min)(value, operator_value)
 
 
@@ -162,9 +162,9 @@ counts."""
 class HaMode(IntEnum):
     """ha-mode, numbered as the rules number it."""
 
-    ALL = selection.ALL
-    EXACTLY = selection.EXACTLY
-    NODES = selection.NODES
+    ALL = mirror_placement.ALL
+    EXACTLY = mirror_placement.EXACTLY
+    NODES = mirror_placement.NODES
 
 
 class SyncMode(IntEnum):

@@ -2,7 +2,7 @@
 
 Source: `rabbit_mirror_queue_misc:remove_from_queue` and `promote_slave`, `rabbit_mirror_queue_master:terminate`,
 `rabbit_mirror_queue_misc:store_updated_slaves` and `update_recoverable`, `rabbit_amqqueue:forget_all_durable`. Plain
-functions over integers, see `hawb.rules.selection`.
+functions over integers, see `hawb.rules.mirror_placement`.
 """
 
 NO_NODE = -1

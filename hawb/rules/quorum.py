@@ -1,8 +1,8 @@
 """Quorum queues: how many members decide, on which nodes they are, and which of them leads first.
 
 Source: `rabbit_quorum_queue` (`select_quorum_nodes`, `filter_quorum_critical`), from 3.10 on `rabbit_queue_location`,
-`ra_server`. Plain functions over integers, see `hawb.rules.selection`. `hawb.rules.locators.locate` chooses the leader
-of a new queue, with `leader_strategy` and among `leader_candidates`.
+`ra_server`. Plain functions over integers, see `hawb.rules.mirror_placement`. `hawb.rules.locators.locate` chooses the
+leader of a new queue, with `leader_strategy` and among `leader_candidates`.
 """
 
 from hawb.rules.locators import MIN_MASTERS, RANDOM

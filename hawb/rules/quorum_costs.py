@@ -2,8 +2,8 @@
 
 Source: `rabbit_fifo` (`evaluate_memory_limit`, `maybe_store_dehydrated_state`, `maybe_store_release_cursor`,
 `update_smallest_raft_index`, `#requeue{}`; 4.0 `do_checkpoints`), the quorum queue guide's sections on resource use and
-sustained requeues. Plain functions over integers, see `hawb.rules.selection`; what differs between releases is an
-argument, see `hawb.rules.quorum_profiles`. Bytes are those of message bodies.
+sustained requeues. Plain functions over integers, see `hawb.rules.mirror_placement`; what differs between releases is
+an argument, see `hawb.rules.quorum_profiles`. Bytes are those of message bodies.
 """
 
 NO_LIMIT = -1
@@ -50,27 +50,3 @@ def cut_up_to(places, smallest_index, last_index):
         if place < smallest_index:
             last = place
     return last
-
-
-def entries_after_requeues(messages_count, rounds, every, at_most, at_tail):
-    """Return the entries in the log after a consumer took and returned the first message `rounds` times.
-
-    A message that keeps its index, as up to 3.9 and wherever there is a delivery limit, keeps all entries after it, one
-    for every return. A message that is appended again at the log's end frees its old index, and the log is cut now and
-    then.
-    """
-    last_index = messages_count + rounds
-    if not at_tail:
-        return last_index
-    places, interval, written = [NOTHING], every, 0
-    for index in range(1, last_index + 1):
-        written += 1
-        if written >= interval:
-            places.append(index)
-            interval, written = snapshot_interval(min(index, messages_count), every, at_most), 0
-    return last_index - cut_up_to(places, last_index - messages_count + 1, last_index)
-
-
-def requeued_bytes(returned_count, size_bytes, at_tail):
-    """Return how many bytes of bodies are written to each member's log when messages are returned."""
-    return returned_count * size_bytes if at_tail else 0

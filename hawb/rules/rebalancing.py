@@ -1,8 +1,8 @@
 """Masters that `rabbitmq-queues rebalance` moves, and their destinations.
 
 Source: `rabbit_amqqueue:rebalance`, `iterative_rebalance`, `maybe_migrate`. Plain functions over integers, see
-`hawb.rules.selection`: `masters[queue]` is the node of a queue's master, `lengths[queue]` its messages, or its log's
-entries.
+`hawb.rules.mirror_placement`: `masters[queue]` is the node of a queue's master, `lengths[queue]` its messages, or
+its log's entries.
 """
 
 NOTHING = -1

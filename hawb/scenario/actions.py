@@ -25,7 +25,7 @@ from hawb.engine.queues.policy_changes import OPERATOR, USER
 from hawb.engine.quorum import requests
 from hawb.engine.raft_groups import member_changes
 from hawb.scenario import beginning, verbs
-from hawb.scenario.forms import OnNode, OnNodes, Verb
+from hawb.scenario.fields import OnNode, OnNodes, Verb
 
 
 def send(

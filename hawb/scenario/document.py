@@ -34,9 +34,9 @@ from hawb.scenario.fields import (
     Seconds,
     Seed,
     Text,
+    Verb,
     refuse_twice,
 )
-from hawb.scenario.forms import Verb
 from hawb.scenario.kinds import fields_of
 from hawb.scenario.refused import render
 from hawb.scenario.verbs import VERB_NAMES, Join

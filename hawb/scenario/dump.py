@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from hawb.scenario.document import Step
-from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes, Verb
+from hawb.scenario.fields import Bare, Flag, NameOrMap, OnNodes, Verb
 
 _LINE_WIDTH = 120
 

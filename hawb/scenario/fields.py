@@ -1,7 +1,9 @@
-"""The types of a scenario's fields, with bounds.
+"""The types of a scenario's fields, with bounds, and the forms of a verb's argument.
 
 A field's type has all that the loader needs: the bounds, a description of what is accepted (`Meta.description`), and
 whether the text names a node (`NODE` in `Meta.extra`) or the value is a partial outcome (`OUTCOME`).
+
+A verb's form is the class that it derives from: `Verb`, `Bare`, `OnNodes` and so on.
 
 Seconds end at 10**9: up to there a float still distinguishes microseconds, and the engine's integer microseconds fit 64
 bits.
@@ -65,3 +67,43 @@ def refuse_twice(name: str, texts: Iterable[str]) -> None:
         if text in seen:
             raise ValueError(f"{name}: {render(text)} appears twice")
         seen.add(text)
+
+
+class Verb(Part, frozen=True):
+    """The action of a step; written as a map of its fields."""
+
+
+class Bare(Verb, frozen=True):
+    """A verb written as the value of its one field."""
+
+
+class OnNodes(Bare, frozen=True):
+    """A verb written as one node, or a list of nodes to which it applies at once."""
+
+    nodes: Annotated[tuple[Node, ...], Meta(min_length=1, description="NODE or [NODES]")]
+
+    def __post_init__(self) -> None:
+        refuse_twice("nodes", self.nodes)
+
+
+class OnNode(Bare, frozen=True):
+    """A verb written as the node to which it applies."""
+
+    node: Node
+
+
+class OnQueue(Bare, frozen=True):
+    """A verb written as the queue to which it applies."""
+
+    queue: Queue
+
+
+class NameOrMap(Verb, frozen=True):
+    """A verb written as a name in the virtual host `/`, or as a map of its fields."""
+
+    name: Name
+    vhost: Name = "/"
+
+
+class Flag(Verb, frozen=True):
+    """A verb without an argument, written `true`."""

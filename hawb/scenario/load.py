@@ -21,11 +21,9 @@ import msgspec
 from hawb.scenario import inputs, text
 from hawb.scenario.document import Scenario, Step, Uncompared
 from hawb.scenario.expected import ExpectedOutcome
-from hawb.scenario.fields import Name
-from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes, Verb
+from hawb.scenario.fields import Bare, Flag, Name, NameOrMap, OnNodes, Verb
 from hawb.scenario.kinds import Kind, fields_of, kind_of
-from hawb.scenario.near import did_you_mean
-from hawb.scenario.refused import LONGEST, NOTHING, QUOTE, ScenarioRefused, Where, render
+from hawb.scenario.refused import LONGEST, NOTHING, QUOTE, ScenarioRefused, Where, did_you_mean, render
 from hawb.scenario.size import check_size
 from hawb.scenario.verbs import VERBS
 

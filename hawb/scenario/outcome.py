@@ -245,11 +245,10 @@ def queue_outcome(
 
 
 def counted_here(queue: Queue) -> runs.Runs:
-    """Return the messages that one side counts: it asks the leader that it knows.
+    """Return the messages of a queue as the nodes of one side report them: they ask the leader in their record.
 
-    A leader that has lost its majority does not know what another has done since (`rabbit_quorum_queue:i`). Messages
-    without a majority do not count (`rabbit_fifo:query_messages_ready`, of what is applied; seen on clusters of 3.8.9,
-    3.10.8 and 4.0.5).
+    A leader that has lost its majority does not know the later commands of another leader (`rabbit_quorum_queue:i`). It
+    reports only applied messages (`rabbit_fifo:query_messages_ready`; seen on clusters of 3.8.9, 3.10.8 and 4.0.5).
     """
     if queue.type == CLASSIC:
         return queue.content

@@ -54,7 +54,7 @@ def member_outcome(state: State, queue: Queue, node: int) -> dict:
 
 
 def is_online(state: State, side: Side, node: int) -> bool:
-    """Return True if a side takes a node for running: it runs there, or is reached from there again."""
+    """Return True if a side reports a node as running: it is on that side, or a node of the side reaches it again."""
     if state.nodes[node].status != RUNNING:
         return False
     cuts = {link for link, _ in state.cuts}

@@ -1,7 +1,12 @@
-"""The refusal of a scenario file: the one error of loading, with the place, what was given and what is accepted."""
+"""The refusal of a scenario file: the one error of loading, with the place, what was given and what is accepted.
+
+`nearest` finds the existing names that are most like a misspelt one, for the hint of a refusal.
+"""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 from hawb.scenario import numbering
@@ -99,3 +104,36 @@ def render_path(path: Where) -> str:
         else:
             text += f"[{render(part)}]"
     return text.removeprefix(".")
+
+
+LONGEST_COMPARED = 80
+"""Longer names are compared by their beginnings: comparing takes time with the square of an untrusted length."""
+
+LEAST_SIMILAR = 0.6
+"""The least similarity, by difflib, of a name that may be meant."""
+
+MOST_HINTS = 2
+"""The most names in a hint: more names that are equally near are no help."""
+
+
+def nearest(given: str, known: Iterable[str], least: float = LEAST_SIMILAR) -> tuple[str, ...]:
+    """Return the known name that is most similar to `given`, or two that are equally similar.
+
+    Return none if their similarity is below `least`, or if more than two are equally similar.
+
+    Upper and lower case count as equal.
+    """
+    wanted = difflib.SequenceMatcher(b=given[:LONGEST_COMPARED].casefold(), autojunk=False)
+    best, found = least, []
+    for name in known:
+        wanted.set_seq1(name[:LONGEST_COMPARED].casefold())
+        if wanted.real_quick_ratio() < best or wanted.quick_ratio() < best or (ratio := wanted.ratio()) < best:
+            continue
+        best, found = ratio, [*(found if ratio == best else ()), name]
+    return tuple(found) if len(found) <= MOST_HINTS else ()
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Return the hint of a refusal, `did you mean kill?`, or nothing if no known name is near."""
+    near = nearest(given, known)
+    return f"did you mean {' or '.join(near)}?" if near else ""

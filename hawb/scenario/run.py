@@ -19,17 +19,19 @@ from hawb.engine.clients.steady import flows
 from hawb.engine.clients.steady.closing import close_with_nodes
 from hawb.engine.core.agenda import only_timers
 from hawb.engine.core.moment import Moment
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.engine.core.settings import Settings
 from hawb.engine.core.turn import TooMuch, Turn
+from hawb.engine.streams import is_stream
 from hawb.rules.patterns import Budget, TooSlow
-from hawb.scenario import beginning, unsupported
+from hawb.scenario import beginning
 from hawb.scenario.actions import ACTIONS
 from hawb.scenario.beginning import MICROSECONDS, microseconds
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.load import read_step
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.size import MOST_EVENTS, WHAT_TO_DO
-from hawb.scenario.verbs import Expect, Wait
+from hawb.scenario.verbs import Consume, Crash, Expect, Wait
 
 
 class Run:
@@ -84,7 +86,7 @@ class Run:
         with _refusing(self._budget, index):
             turn = self._turn_at(step.at, index)
             turn.step, turn.because = index, None
-            unsupported.check_step(step, turn)
+            refuse_unsupported(step, turn)
             if isinstance(step.verb, Wait):
                 advance.through(turn, turn.now_us + microseconds(step.verb.seconds))
             else:
@@ -220,3 +222,27 @@ class _Stage:
         with _refusing(self._budget, self._step):
             first_elections.settle(turn, self._courses)
         return turn.finish()
+
+
+OF_STREAMS = {
+    Consume: "hawb has no rules for consumers and their offsets, retention, super streams, filters, single active"
+             " consumers and the stream protocol",
+    Crash: "hawb has no rules for a crashing process of a stream",
+}
+"""The steps that hawb refuses on a stream, each with the reason."""
+
+ACCEPTED = (
+    "accepted: publish, delete, add_member, delete_member, grow, shrink, transfer_leadership, rebalance, and all"
+    " steps about nodes and links"
+)
+
+
+def refuse_unsupported(step: Step, turn: Turn) -> None:
+    """Raise ScenarioRefused if hawb has no rules for a step on a stream."""
+    verb = step.verb
+    if not isinstance(verb, Consume | Crash):
+        return
+    name = join_queue(*split_queue(verb.queue))
+    if is_stream(turn, name):
+        reason = f"{verb.queue} is a stream: {OF_STREAMS[type(verb)]}; {ACCEPTED}"
+        raise ScenarioRefused(reason, ("steps", turn.step, step.name, "queue"))

@@ -13,7 +13,7 @@ from msgspec import NODEFAULT, structs
 
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.dump import plain
-from hawb.scenario.forms import OnNodes
+from hawb.scenario.fields import OnNodes
 from hawb.scenario.verbs import Cut, Expect, Join, Partition, Publish
 
 SEVERAL = (OnNodes, Partition, Cut)

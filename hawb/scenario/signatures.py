@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from msgspec import NODEFAULT, structs
 
-from hawb.scenario.forms import Bare, Flag, Verb
+from hawb.scenario.fields import Bare, Flag, Verb
 from hawb.scenario.script import SEVERAL
 from hawb.scenario.verbs import VERBS
 

@@ -20,7 +20,7 @@ from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO, matched
 from hawb.scenario import verbs
 from hawb.scenario.document import Scenario
 from hawb.scenario.fields import PolicyEntry
-from hawb.scenario.near import LEAST, nearest
+from hawb.scenario.refused import LEAST_SIMILAR, nearest
 
 QUEUE, POLICY, EXCHANGE, NODE, CLIENT = "queue", "policy", "exchange", "node", "client"
 """The kinds of names."""
@@ -39,7 +39,7 @@ LEAST_WITHIN = 0.8
 
 
 class Unknown(Struct, frozen=True):
-    """A name that matches nothing: its kind, the index of the first step with it, and what it may have been meant for.
+    """A name that matches nothing: its kind, the index of the first step that uses it, and similar names that exist.
 
     `step` is None if it stands above the steps. A policy's `pattern` is what matches no queue; `near` are queues.
     """
@@ -176,7 +176,7 @@ class _Names:
             if vhost == policy.vhost:
                 for part in _parts(local, len(letters), starts, ends):
                     parts.setdefault(part, name)
-        least = LEAST if starts else LEAST_WITHIN
+        least = LEAST_SIMILAR if starts else LEAST_WITHIN
         return tuple(dict.fromkeys(parts[part] for part in nearest(letters, parts, least))) if letters else ()
 
     def _settings(

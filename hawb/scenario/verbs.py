@@ -14,12 +14,18 @@ from msgspec import Meta, field
 
 from hawb.scenario.fields import (
     Arguments,
+    Bare,
     Bytes,
     Count,
+    Flag,
     MessagePriority,
     Name,
+    NameOrMap,
     Node,
     Nodes,
+    OnNode,
+    OnNodes,
+    OnQueue,
     PartialOutcome,
     PolicyEntry,
     Prefetch,
@@ -27,9 +33,9 @@ from hawb.scenario.fields import (
     Queue,
     Rate,
     Seconds,
+    Verb,
     refuse_twice,
 )
-from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNode, OnNodes, OnQueue, Verb
 
 Pair = Annotated[tuple[Node, ...], Meta(min_length=2, max_length=2, description="a pair of nodes: [a, b]")]
 PublishMode = Literal["confirm", "plain", "tx"]

@@ -23,7 +23,7 @@ from hawb.lab.leads import LATEST
 from hawb.lab.sources import START, TITLE, Choice
 from hawb.languages import N_, _, language
 from hawb.scenario.dump import dump
-from hawb.scenario.forms import Bare, Flag
+from hawb.scenario.fields import Bare, Flag
 from hawb.scenario.load import ScenarioRefused
 from hawb.scenario.text import parse
 from hawb.scenario.verbs import VERBS
@@ -157,8 +157,8 @@ class TextLab(Acting):
 
 
 OWN: dict[str, Callable[[TextLab, dict], None]] = {
-    "step": lambda lab, told: lab.play(told["text"]),
-    "address": lambda lab, told: lab.open_address(told["address"]),
+    "step": lambda lab, message: lab.play(message["text"]),
+    "address": lambda lab, message: lab.open_address(message["address"]),
 }
 """The messages of this page besides those of a stage."""
 

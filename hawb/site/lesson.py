@@ -91,13 +91,13 @@ class Lesson:
         self._changed.setdefault(key, {})[name] = self._plain(value)
 
     def _plain(self, value: object) -> object:
-        """Return a widget's value as JSON has it: children become what is drawn of them."""
+        """Return a widget's value for JSON. Child widgets are replaced by their drawn form."""
         if isinstance(value, tuple) and all(isinstance(one, traitlets.HasTraits) for one in value):
             return [self.drawn(one) for one in value]
         return value
 
-    def _send(self, **told: object) -> None:
-        self.post(json.dumps(told))
+    def _send(self, **message: object) -> None:
+        self.post(json.dumps(message))
 
 
 def begin(kept: str, _spoken: str, messages: Sequence[dict], post: Callable[[str], None]) -> Lesson:

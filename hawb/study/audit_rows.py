@@ -87,9 +87,9 @@ def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         return NOTHING, _own_row(cluster, [*refused, {"file": cluster.name, **fault}])
 
 
-def _own_row(cluster: ClusterFiles, refused: list[dict[str, str]], **told: object) -> pa.RecordBatch:
+def _own_row(cluster: ClusterFiles, refused: list[dict[str, str]], **fields: object) -> pa.RecordBatch:
     row = {"cluster": cluster.name, "queues": 0, "policies": 0, "findings": [], "notes": [], "refused": refused}
-    return pa.RecordBatch.from_pylist([row | told], schema=OWN_SCHEMA)
+    return pa.RecordBatch.from_pylist([row | fields], schema=OWN_SCHEMA)
 
 
 def read_rest(

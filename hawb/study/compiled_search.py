@@ -24,7 +24,7 @@ from hawb.planning.goals import GOALS, reached
 from hawb.planning.moves import PATIENCE, Spent
 from hawb.scenario.beginning import MICROSECONDS, microseconds
 from hawb.scenario.document import Step
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Heal, Kill, Partition, PowerOff, Publish, Start, Stop, SyncQueue, Wait, Wipe
 from hawb.study.compiled import is_kept
@@ -83,7 +83,7 @@ class Compiled:
         self._begun, self._kernel = numbers_of(run.moment(), run.settings), kernel_of(run)
         self._states = np.zeros(MOST_STEPS, self._begun.dtype)
         self._words = self._states.view(np.int64).reshape(MOST_STEPS, -1)
-        self._first, self._told = self._begun.view(np.int64), np.zeros(2 * self._words.shape[1], np.int64)
+        self._first, self._changed = self._begun.view(np.int64), np.zeros(2 * self._words.shape[1], np.int64)
         self._names = np.zeros((MOST_FOUND, MOST_WORDS), np.int64)
         self._rows = np.zeros((MOST_FOUND, search.HARMED + 1), np.int64)
         (self._queue,) = run.moment().state.queues
@@ -107,10 +107,10 @@ class Compiled:
         """Extend each place by one step, as `hawb.planning.explore.followers` does."""
         for place in places:
             try:
-                told = self._followers(place, question)
+                found = self._followers(place, question)
             except OverflowError:
-                told = self._by_engine(run, question, place)
-            yield from told
+                found = self._by_engine(run, question, place)
+            yield from found
 
     def _followers(self, place: Place, question: Question) -> list[Found]:
         if place.played is None:
@@ -139,8 +139,8 @@ class Compiled:
     def _found(self, place: Place, count: int) -> list[Found]:
         """Return the states that the kernel found, as values."""
         found, last = [], -1
-        for row, told in enumerate(self._rows[:count].tolist()):
-            verb, nodes, state, when, from_us, duration_us, faults, operations, harmed = told
+        for row, values in enumerate(self._rows[:count].tolist()):
+            verb, nodes, state, when, from_us, duration_us, faults, operations, harmed = values
             if state != last:
                 steps = (*place.steps, Step(self._verb(verb, nodes), place.at))
                 spent = Spent(place.spent.faults + faults, place.spent.operations + operations)
@@ -176,8 +176,8 @@ class Compiled:
 
     def _played(self, row: int) -> bytes:
         """Return a state as its differences from the first state."""
-        count = search.differences(self._words[row], self._first, self._told)
-        return self._told[:count].tobytes()
+        count = search.differences(self._words[row], self._first, self._changed)
+        return self._changed[:count].tobytes()
 
     def _digest(self, row: int) -> bytes:
         words = self._names[row]
@@ -203,8 +203,8 @@ class Compiled:
         if number in WITHOUT_NODES:
             return number, 1
         groups = getattr(verb, "groups", None) or (getattr(verb, "nodes", None) or (verb.node,),)
-        told = [bits(map(self._settings.node, group)) for group in groups]
-        return number, sum(group << place * search_moves.SECOND_GROUP for place, group in enumerate(told))
+        groups_as_bits = [bits(map(self._settings.node, group)) for group in groups]
+        return number, sum(group << place * search_moves.SECOND_GROUP for place, group in enumerate(groups_as_bits))
 
 
 VERBS = (Wait, Publish, Start, SyncQueue, Heal, Stop, Kill, PowerOff, Partition, Wipe)

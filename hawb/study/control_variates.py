@@ -51,9 +51,9 @@ LEAST_FREEDOM = 20.0
 
 
 def scores(controls: Iterable[Mapping[str, np.ndarray]]) -> np.ndarray:
-    """Return a number for each trial: the sum of its measures, each as a multiple of the measure's mean.
+    """Return a score for each trial: the sum of its measures, each divided by the measure's mean.
 
-    `controls` has the trials of each control, of which a trial's score has all.
+    `controls` has each control's measures by name, with a value for each trial. A score sums over all controls.
     """
     values = [rows[name] for rows in controls for name in SCORED]
     return np.sum([one / one.mean() for one in values if one.any()] or [np.zeros(len(values[0]))], axis=0)
@@ -62,7 +62,7 @@ def scores(controls: Iterable[Mapping[str, np.ndarray]]) -> np.ndarray:
 def strata(values: np.ndarray, most: int = STRATA) -> np.ndarray:
     """Return the stratum of each trial, from 0 for the smallest values.
 
-    The stratum with the largest spread is cut in two, where that leaves the least spread, until there are `most`.
+    Cut the stratum with the largest spread in two, at the value that leaves the least spread, until there are `most`.
     """
     ordered = np.sort(values)
     sums, squares = (np.concatenate([[0.0], np.cumsum(ordered**power)]) for power in (1, 2))
@@ -87,7 +87,7 @@ def strata(values: np.ndarray, most: int = STRATA) -> np.ndarray:
 def drawn(strata: np.ndarray, plain: int, more: int) -> np.ndarray:
     """Return the numbers of the trials that become pairs: the first `plain`, and about `more` spread over the strata.
 
-    Of each stratum they are those of lowest number, and at least two if there are two.
+    From each stratum take the trials of lowest number, and at least two if it has two.
     """
     found, each = [], max(2, more // (int(strata.max()) + 1))
     for stratum in range(int(strata.max()) + 1):
@@ -97,9 +97,10 @@ def drawn(strata: np.ndarray, plain: int, more: int) -> np.ndarray:
 
 
 class Mean(Struct, frozen=True, eq=False):
-    """An estimate: `value` and its variance, with degrees of freedom, and what it is made of.
+    """The estimate of a mean: `value` with its variance and degrees of freedom.
 
-    `plain_variance` is that of as many plain trials. `parts` are the pairs' contributions, `values` their values.
+    `plain_variance` is the variance that as many plain trials would give. `parts` has the contribution of each pair to
+    the estimate, `values` the value of each pair's engine trial.
     """
 
     value: float
@@ -111,7 +112,7 @@ class Mean(Struct, frozen=True, eq=False):
 
     @property
     def gain(self) -> float:
-        """Return how many times as many plain trials would estimate the mean as well."""
+        """Return how many plain trials one pair replaces: as many would give the same variance."""
         return self.plain_variance / self.variance if self.variance else 1.0
 
     @property
@@ -121,7 +122,7 @@ class Mean(Struct, frozen=True, eq=False):
 
 
 class Pairs:
-    """The pairs of an environment: the strata of the control's trials, and the trials that the engine played."""
+    """The pairs of an environment: the strata of all control trials, and the trials that the engine played, too."""
 
     def __init__(self, strata: np.ndarray, numbers: np.ndarray):
         self.numbers, self.own, self._strata = numbers, strata[numbers], strata
@@ -144,10 +145,10 @@ class Pairs:
         return self._of(one.values - other.values, one.parts - other.parts)
 
     def share(self, values: np.ndarray) -> tuple[float, float]:
-        """Return the share of trials with any, and the number of plain trials that would estimate it as well.
+        """Return the share of trials with a value above 0, and the number of plain trials that estimate it as well.
 
-        In a stratum where all pairs agree another trial need not: each counts as if one more pair had any, and one not
-        (Laplace's rule of succession).
+        In a stratum whose pairs all agree, the next trial may differ. So each stratum counts as if it had two more
+        pairs: one with a value above 0, and one with 0 (Laplace's rule of succession).
         """
         some = np.bincount(self.own, values > 0)
         share = float(self.sizes @ (some / self.counts)) / len(self._strata)
@@ -171,11 +172,14 @@ class Pairs:
         return Mean(value, variance, float(freedom), spread / len(values), values, parts)
 
     def _means(self, control: np.ndarray) -> np.ndarray:
-        """Return for each pair the mean of a measure over all trials of the control in its stratum."""
+        """Return, for each pair, the control's mean of a measure over the trials in the pair's stratum."""
         return (np.bincount(self._strata, control) / self.sizes)[self.own]
 
     def _slopes(self, values: np.ndarray, off: np.ndarray) -> np.ndarray:
-        """Return the slopes for each pair, a column for each of `off`, fitted to the pairs of the other folds."""
+        """Return the regression slopes for each pair, one column for each column of `off`.
+
+        The slopes of a pair are fitted to the pairs of the other folds.
+        """
         slopes, together = np.zeros(off.shape), np.column_stack([values, off])
         for fold in range(FOLDS):
             others = self._folds != fold
@@ -189,7 +193,7 @@ class Pairs:
 
     @cached_property
     def _folds(self) -> np.ndarray:
-        """Return the fold of each pair: pairs of a stratum are dealt to folds in turn."""
+        """Return the cross-validation fold of each pair; the pairs of a stratum take the folds in turn."""
         folds = np.zeros(len(self.own), int)
         for stratum in range(len(self.counts)):
             folds[self.own == stratum] = np.arange(self.counts[stratum]) % FOLDS
@@ -197,11 +201,12 @@ class Pairs:
 
 
 def ends(mean: Mean, control: np.ndarray) -> dict[str, float | None]:
-    """Return a mean, the ends of its interval, and the number of pairs that it takes, as estimates have them.
+    """Return a mean and the ends of its 95 % interval, as fields of an estimate.
 
-    It takes `LEAST_APART` pairs in which one of the two had any (`control` has the control's values), a standard error
-    of at most a sixth (`hawb.study.intervals.LEAST_CONTRIBUTING`) and `LEAST_FREEDOM`. With fewer there is no interval;
-    without any there is no number either.
+    An interval needs three things: `LEAST_APART` pairs in which one of the two trials is above 0 (`control` has the
+    control's values), a standard error of at most a sixth of the mean (`hawb.study.intervals.LEAST_CONTRIBUTING`), and
+    `LEAST_FREEDOM` degrees of freedom. If it lacks one, return None for the ends, and in `trials_for_mean` the number
+    of pairs that would do. If all values are 0, that number is None, too.
     """
     pairs, none = len(mean.values), {"mean": mean.value, "mean_low": None, "mean_high": None, "trials_for_mean": None}
     some = np.count_nonzero((mean.values != 0) | (control != 0))

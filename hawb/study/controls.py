@@ -31,9 +31,9 @@ from hawb.study.kernel import setup
 from hawb.study.live import Weights
 from hawb.study.pipeline import PLAYED_AGAIN, alone, check_rows
 from hawb.study.question import Study
-from hawb.study.shares import Share
 from hawb.study.sources import trial_rows, with_cell
 from hawb.study.spark import cores, named
+from hawb.study.spark_partitions import Share
 from hawb.study.tables import BATCH, CELL, DESIGN, ENVIRONMENT, STUDY, TRIAL, TRIALS
 
 FOLDER, DRAWN = "controls", "drawn"
@@ -76,7 +76,7 @@ The keys are the beginnings of `hawb.study.kernel.setup.REFUSALS`. The failures 
 
 
 class Chosen(Struct, frozen=True):
-    """A control: what the kernel plays, and in words how that differs from what the engine plays."""
+    """A control: the design and environment that the kernel plays, and in words how they differ from the engine's."""
 
     design: Design
     environment: Environment
@@ -145,11 +145,12 @@ def by_design(trials: DataFrame) -> dict[str, Rows]:
 
 
 def further(
-    spark: SparkSession, cells: Sequence[Cell], numbers: Sequence[int], folder: Path, tell: Callable[[int], object]
-) -> DataFrame:
-    """Return the trials of these numbers of cells, of which a folder keeps those that were played before.
+    spark: SparkSession, cells: Sequence[Cell], numbers: Sequence[int], folder: Path,
+    on_progress: Callable[[int], object],
+) -> DataFrame:  # fmt: skip
+    """Return the trials of cells with these numbers. Play those that the folder does not have yet, and keep them there.
 
-    `tell` is called with the number of trials done. Raise StudyFailed and TableRefused.
+    `on_progress` is called with the number of trials done. Raise StudyFailed and TableRefused.
     """
     folder.mkdir(parents=True, exist_ok=True)
     keys = [cell.key for cell in cells]
@@ -169,14 +170,14 @@ def further(
                     check_rows(of_cells(TRIALS.read(spark, folder), cells[place : place + 1], old), again, folder)
             at_a_time = IN_A_TASK * TASKS * cores(spark)
             for first in range(0, len(todo), at_a_time):
-                tell(len(wanted) - len(todo) + first)
+                on_progress(len(wanted) - len(todo) + first)
                 rows = played(spark, cells, todo[first : first + at_a_time])
                 with named(spark, f"{cells[0].label}: years that the controls selected"):
                     TRIALS.write(rows.withColumn(BATCH, sql.lit(batch).cast("long")), folder)
                 batch += 1
         except FAILURES as error:
             raise StudyFailed(error, folder) from None
-    tell(len(wanted))
+    on_progress(len(wanted))
     return of_cells(TRIALS.read(spark, folder), cells, numbers)
 
 
@@ -208,12 +209,13 @@ Plays = Callable[[Study, Path], DataFrame]
 
 def with_controls(
     spark: SparkSession, study: Study, rows: Sequence[Mapping[str, Any]], trials: DataFrame, folder: Path, label: str,
-    baseline: str, play: Plays, priced: Callable[[DataFrame], DataFrame], tell: Callable[[int, int], object],
+    baseline: str, play: Plays, priced: Callable[[DataFrame], DataFrame], on_progress: Callable[[int, int], object],
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Return a study's estimates with means by controls where these are worth it (`controlled`).
 
-    `trials` are the study's own in `folder`. `play` and `priced` add a price to trials if these have one. `tell` gets
-    the number of further trials of the engine, and how many of them are done. Raise StudyFailed and TableRefused.
+    `trials` are the study's own in `folder`. `play` and `priced` add a price to trials if these have one. `on_progress`
+    is called with the number of further trials that the engine plays, and how many of them are done. Raise StudyFailed
+    and TableRefused.
     """
     found, more = [dict(row) for row in rows], study.control.pairs if study.control else 0
     for environment, controls in of_study(study).items():
@@ -225,7 +227,7 @@ def with_controls(
         of_trial = strata(scores([of_controls[design] for design in controls]))
         numbers = drawn(of_trial, count, more)
         cells, beyond = [Cell.of(label, study, design, environment) for design in controls], numbers[numbers >= count]
-        those = further(spark, cells, beyond.tolist(), folder / DRAWN, partial(tell, len(cells) * len(beyond)))
+        those = further(spark, cells, beyond.tolist(), folder / DRAWN, partial(on_progress, len(cells) * len(beyond)))
         of_engine = by_design(there.where(sql.col(TRIAL) < count).unionByName(priced(those)))
         pairs = Pairs(of_trial, numbers)
         found = controlled(found, environment, controls, of_controls, of_engine, pairs, baseline)

@@ -33,7 +33,7 @@ from hawb.engine.core.turn import Turn
 from hawb.scenario import beginning
 from hawb.scenario.actions import ACTIONS
 from hawb.scenario.document import Scenario
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.verbs import Close, Consume, Cut, Heal, Kill, Partition, PowerOff, Publisher, Start, Stop, Wipe
 from hawb.study import histories
 from hawb.study.design import QUEUE, Design
@@ -152,7 +152,7 @@ class Played:
     # Time.
 
     def _until(self, time_us: int) -> None:
-        """Play all that is due before a time, and stop there. Clients and nodes try again meanwhile each second."""
+        """Play all events that are due before a time, and stop there. Clients and nodes retry each second."""
         while True:
             while advance.step(self.turn, self._stop_us(time_us) - 1):
                 self._notice()

@@ -22,7 +22,7 @@ differences of batch means, mostly far narrower than the intervals of the two me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -89,11 +89,11 @@ def batches(means: str) -> str:
     return f"transform(sort_array(collect_list(struct(part, {means}))), batch -> batch.{means})"
 
 
-TOLD = f"""\
+SUMMED = f"""\
 WITH cells AS (
   SELECT design, environment, measure, part, trials, w / trials AS w_part, x / trials AS x_part,
          some / trials AS some_part, {OF_CELLS}
-  FROM {{told}}
+  FROM {{sums}}
   WINDOW cell AS (PARTITION BY design, environment, measure)
 ), fitted AS (
   SELECT *, if(ww - w * w > {NOISE}D * ww, 1 / (ww - w * w), 0) AS per_var,
@@ -141,7 +141,7 @@ def measures(trials: DataFrame) -> list[str]:
 
 
 def estimates(trials: DataFrame, of: Sequence[str] | None = None) -> DataFrame:
-    """Return the rows of `TOLD` for trials, for the measures `of` or all, with the intervals of mean and share.
+    """Return the rows of `SUMMED` for trials, for the measures `of` or all, with the intervals of mean and share.
 
     A mean has `mean_low` and `mean_high`, or `trials_for_mean` (`hawb.study.intervals.ends_of_mean`).
     """
@@ -177,12 +177,12 @@ def _compared(
     low, high = wilson(sql.col("share"), sql.col("plain"), sql.sqrt)
     ends = {"share_low": sql.greatest(sql.lit(0.0), low), "share_high": sql.least(sql.lit(1.0), high)}
     ends = {name: sql.when(sql.col("enough"), end) for name, end in (_ends_of_mean() | ends).items()}
-    rows = trials.sparkSession.sql(TOLD, args={"baseline": baseline}, told=sums).withColumns(ends)
+    rows = trials.sparkSession.sql(SUMMED, args={"baseline": baseline}, sums=sums).withColumns(ends)
     return rows.select(*ESTIMATE, *DIFFERENCE, *more)
 
 
 def _ends_of_mean() -> dict[str, Column]:
-    """Return the columns of `hawb.study.intervals.ends_of_mean`, for the rows of `TOLD`."""
+    """Return the columns of `hawb.study.intervals.ends_of_mean`, for the rows of `SUMMED`."""
     mean, half, trials, share = (sql.col(name) for name in ("mean", "half", "trials", "share"))
     counted = sql.when(sql.col("effective_trials") == trials, share).otherwise(1.0)
     takes = trials_for_mean(mean, half, trials, counted, sql.greatest)
@@ -191,12 +191,6 @@ def _ends_of_mean() -> dict[str, Column]:
     return {name: sql.when(takes <= trials, end) for name, end in ends.items()} | {
         "trials_for_mean": sql.when(takes > trials, takes)
     }
-
-
-def growing(trials: DataFrame, measure: str, counts: Iterable[int]) -> list[dict[str, Any]]:
-    """Return the estimates of a measure by the first trials alone, for each of the counts; all cells for each count."""
-    looks = (trials.where(sql.col(TRIAL) < count) for count in sorted(counts))
-    return [row.asDict() for first in looks for row in estimates(first, [measure]).collect()]
 
 
 def by_part(trials: DataFrame, of: Sequence[str] | None) -> DataFrame:

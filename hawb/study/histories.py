@@ -83,7 +83,7 @@ for `after_us`.
 def sources(environment: Environment, nodes: int) -> np.ndarray:
     """Return the sources of events in an environment for a cluster of `nodes` nodes, as a table of `SOURCE`."""
     table: list[dict] = []
-    everybody = (1 << nodes) - 1
+    all_nodes = (1 << nodes) - 1
     if environment.node_failures:
         table += [failing(environment.node_failures, NODE_FAILURES, node, 1 << node) for node in range(nodes)]
     for purpose, groups in ((HOST_FAILURES, environment.host_failures), (RACK_FAILURES, environment.rack_failures)):
@@ -94,7 +94,7 @@ def sources(environment: Environment, nodes: int) -> np.ndarray:
         table = [source | how for source in table]
     if environment.partitions:
         cut = CUTS[environment.partitions.cut]
-        table.append({"purpose": PARTITIONS, "cut": cut, "nodes": everybody} | times(environment.partitions))
+        table.append({"purpose": PARTITIONS, "cut": cut, "nodes": all_nodes} | times(environment.partitions))
     for purpose, given in (
         (BURSTS, environment.traffic.bursts),
         (CONSUMER_OUTAGES, environment.traffic.consumer_outages),
@@ -167,7 +167,7 @@ def rate_at(rate: float | ByHour, hour: int) -> float:
 def drawn(table, nodes, seed, trial, horizon_us):
     """Return the history that the sources of a table make."""
     spells, count = np.empty((128, 5), np.int64), 0
-    events, told, is_biased = np.empty((256, 3), np.int64), 0, False
+    events, filled, is_biased = np.empty((256, 3), np.int64), 0, False
     for source in range(len(table)):
         purpose = table[source].purpose
         if purpose >= NODE_FAILURES:
@@ -176,14 +176,14 @@ def drawn(table, nodes, seed, trial, horizon_us):
             else:
                 spells, count = renewals(table, source, nodes, seed, trial, horizon_us, spells, count)
         elif purpose != ONE_RACK:
-            events, told = calendar(table[source], purpose, nodes, horizon_us, events, told)
+            events, filled = calendar(table[source], purpose, nodes, horizon_us, events, filled)
     if is_biased:
         failures, failed, _ = biased(table, seed, trial, horizon_us)
         for k in range(failed):
             begin_us, end_us, source, failure = failures[k]
             spells, count = with_spell(table, source, nodes, seed, trial, failure, begin_us, end_us, spells, count)
-    events, told = falls(spells[:count], nodes, horizon_us, events, told)
-    return in_order(events, told)
+    events, filled = falls(spells[:count], nodes, horizon_us, events, filled)
+    return in_order(events, filled)
 
 
 @with_arrays
@@ -199,11 +199,11 @@ def grown(rows, count):
 
 
 @with_arrays
-def with_event(events, told, time_us, kind, nodes):
+def with_event(events, filled, time_us, kind, nodes):
     """Return the events with one more, and their number."""
-    events = grown(events, told)
-    events[told, 0], events[told, 1], events[told, 2] = time_us, kind, nodes
-    return events, told + 1
+    events = grown(events, filled)
+    events[filled, 0], events[filled, 1], events[filled, 2] = time_us, kind, nodes
+    return events, filled + 1
 
 
 @with_arrays
@@ -259,7 +259,7 @@ def is_before(one, other):
 
 
 @with_arrays
-def calendar(source, kind, nodes, horizon_us, events, told):
+def calendar(source, kind, nodes, horizon_us, events, filled):
     """Return the events of a calendar, with their number.
 
     Maintenance takes the next node in turn; a rate has its hour in place of nodes.
@@ -271,9 +271,9 @@ def calendar(source, kind, nodes, horizon_us, events, told):
             about = 1 << turn % nodes
         elif kind == RATE:
             about = source.unit
-        events, told = with_event(events, told, time_us, kind, about)
+        events, filled = with_event(events, filled, time_us, kind, about)
         turn, time_us = turn + 1, time_us + source.again_us
-    return events, told
+    return events, filled
 
 
 @with_arrays
@@ -335,7 +335,7 @@ def cut_off(table, cut, nodes, seed, trial, n):
 
 
 @with_arrays
-def falls(spells, nodes, horizon_us, events, told):
+def falls(spells, nodes, horizon_us, events, filled):
     """Return the events that spells make, with their number.
 
     Nodes go down with the first spell that takes them and come back at the end of the last. Where one spell ends as
@@ -357,7 +357,7 @@ def falls(spells, nodes, horizon_us, events, told):
             about = change(holding, taken, over)
             kind = START if over else kind
             if not over and spells[spell, 4]:
-                events, told = with_event(events, told, time_us, LOSE_DISK, taken)
+                events, filled = with_event(events, filled, time_us, LOSE_DISK, taken)
             if about == 0:
                 continue
         elif kind == BURST:
@@ -366,8 +366,8 @@ def falls(spells, nodes, horizon_us, events, told):
             about = taken
             if over:
                 kind = CONSUMERS_BACK if kind == CONSUMERS_AWAY else HEAL
-        events, told = with_event(events, told, time_us, kind, about)
-    return events, told
+        events, filled = with_event(events, filled, time_us, kind, about)
+    return events, filled
 
 
 @with_arrays

@@ -57,7 +57,7 @@ FOR_CLOSURES = {InlineClosureLikes, MakeFunctionToJitFunction}
 
 
 class InnerLibrary(JITCodeLibrary):
-    """A function, and all that it calls, as its callers link it."""
+    """A compiled function with all functions that it calls, to be linked into its callers."""
 
     def _optimize_final_module(self) -> None:
         """Optimise nothing: the function that Python calls does."""

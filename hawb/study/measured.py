@@ -1,8 +1,8 @@
-"""Begin a file of a user's own numbers, from listings of a cluster.
+"""Draft a file of a user's own numbers (`hawb.study.numbers`) from listings of a cluster.
 
-A study is of one queue, so the rates and sizes come from one queue, by default the busiest. A number that no file has
-is assumed, and its source says why; or it is left out, and a note says that the study's own number is used. Rates of an
-idle cluster are left out: a minute in which nothing was published gives no rate to plan with.
+A study simulates one queue, so the rates and sizes come from one queue, by default the busiest. If no file has a
+number, it is assumed, and its source says why; or it is left out, and a note says that the study uses its own number.
+Rates of an idle cluster are left out, since they are of no use for planning.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ Fact = TypeVar("Fact")
 
 
 class Begun(Struct, frozen=True):
-    """Numbers, and notes on numbers that the files do not have, a line each."""
+    """A draft: the numbers, and a note on each number that the files do not have."""
 
     numbers: Numbers
     notes: list[str]
 
     @property
     def text(self) -> str:
-        """Return the file, which reads back as the same numbers."""
+        """Return the text of the file. Reading it gives the same numbers."""
         return dump(self.numbers) + PRICES
 
 
@@ -88,15 +88,15 @@ def begin(definitions: str | Path, listings: Sequence[str | Path] = (), queue: s
 class _Cluster:
     """The listings of a cluster with the names of their files, and the values and sources taken from them."""
 
-    def __init__(self, told: Sequence[tuple[str, Listings]]) -> None:
-        self.told = told
-        self.queues = sorted({key for _, one in told for key in one.queues})
+    def __init__(self, listings: Sequence[tuple[str, Listings]]) -> None:
+        self.listings = listings
+        self.queues = sorted({key for _, one in listings for key in one.queues})
         self.given: dict[str, Any] = {"design": {}, "environment": {}, "sources": {}}
         self.notes: list[str] = []
 
     def last(self, of: Callable[[Listings], Fact | None]) -> tuple[Fact, str] | None:
         """Return (fact, file) of the last listing that has a fact; None if none has."""
-        facts = ((of(one), file) for file, one in reversed(self.told))
+        facts = ((of(one), file) for file, one in reversed(self.listings))
         return next((fact for fact in facts if fact[0] is not None), None)
 
     def of_queue(self, key: Key, of: Callable[[QueueFacts], Fact | None]) -> tuple[Fact, str] | None:

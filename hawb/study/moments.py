@@ -1,4 +1,4 @@
-"""Convert an engine's moment to the whole numbers of a search (`hawb.study.kernel.search_state`)."""
+"""Convert a moment of the engine to a row of integers for the compiled search (`hawb.study.kernel.search_state`)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ STATUSES = {"running": state.RUNNING, "stopping": state.STOPPING, "down": state.
 
 
 class SearchRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """A moment that the engine's search plays and the compiled one does not."""
+    """The compiled search cannot start from a moment, but the engine's search can. The text says why."""
 
 
 class Numbers:
-    """Write a moment into a row of a kind: the parts that all kinds share."""
+    """A moment as a row of type `kind`. This class writes the parts that all queue types share."""
 
     kind: np.dtype
     refusals: dict[str, Callable[[Moment, Settings], bool]]
@@ -54,11 +54,11 @@ class Numbers:
         self.write()
 
     def cuts_of(self, moment: Moment) -> list[int]:
-        """Return where the queue's message numbers are cut into pieces."""
+        """Return the message numbers at which pieces begin; the search treats the messages of a piece alike."""
         return cuts(moment)
 
     def setup(self) -> dict[str, int]:
-        """Return the constants of a search, without lists."""
+        """Return the constants of a search that are single numbers."""
         policies = (*self.now.policies, *self.now.operator_policies)
         self.t.notes.renames = not any(setting in NAMES_MATTER for policy in policies for setting in policy.settings)
         self.t.notes.renames &= self.settings.queue_master_locator != "min-masters"
@@ -66,16 +66,16 @@ class Numbers:
         return {**of_settings(self.settings), **own}
 
     def write(self) -> None:
-        """Write the parts of one kind alone."""
+        """Write the parts that only this queue type has."""
         raise NotImplementedError
 
     def some(self, numbers: Runs | None) -> int:
-        """Return a set of messages as bits."""
+        """Return a set of messages as bits, one for each piece."""
         places = ((self.piece(first), self.piece(last + 1)) for first, last in numbers or ())
         return sum((1 << end) - (1 << start) for start, end in places)
 
     def piece(self, number: int) -> int:
-        """Return the piece that begins with a message."""
+        """Return the index of the piece that begins with a message."""
         return bisect_left(self.cuts, number)
 
     def write_nodes(self) -> None:
@@ -103,7 +103,7 @@ class Numbers:
             t.born[self.sides[number]] = rank + 1
 
     def write_messages(self, moment: Moment) -> None:
-        """Write the sizes and kinds of the pieces, and their state in the ledger."""
+        """Write the number of messages and the kind of each piece, and its state in the ledger."""
         t, account = self.t, moment.ledger[self.name]
         t.notes.pieces = t.notes.given = len(self.cuts) - 1
         for piece, (first, end) in enumerate(pairwise(self.cuts)):
@@ -117,15 +117,15 @@ class Numbers:
         for name, numbers in zip(t.ledger.dtype.names, sets, strict=True):
             t.ledger[name] = self.some(numbers)
 
-    def plan(self, row: int, entry: tuple, told: tuple) -> None:
-        """Write a planned event into a row: its kind, and up to four numbers about it."""
+    def plan(self, row: int, entry: tuple, event: tuple) -> None:
+        """Write a scheduled event into a row of the agenda: its kind, and up to four numbers about it."""
         due_us, priority, number, _, _, side, _ = entry
-        about = (*told[1:], *[0] * (5 - len(told)))
-        self.t.agenda[row, : SIDE + 1] = (due_us, priority, number, told[0], *about, self.sides.get(side, 0))
+        about = (*event[1:], *[0] * (5 - len(event)))
+        self.t.agenda[row, : SIDE + 1] = (due_us, priority, number, event[0], *about, self.sides.get(side, 0))
 
 
 class Classic(Numbers):
-    """Write a moment with a classic queue."""
+    """A moment with a classic queue as a row."""
 
     kind, refusals = SEARCHED, REFUSALS
 
@@ -140,7 +140,7 @@ class Classic(Numbers):
         return values
 
     def write(self) -> None:
-        """Write records, planned events and waiting operations."""
+        """Write queue records, scheduled events and waiting operations."""
         self.t.consumer.node = state.NONE
         for batch in (batch for queue in queues(self.now) for batch in queue.batches):
             self.t.sizes[self.piece(batch.first) : self.piece(batch.last + 1)] = batch.size_bytes
@@ -162,7 +162,7 @@ class Classic(Numbers):
             self.t.waiting_changes[row] = (state.MIRROR_JOINS, one.operation.node) if joins else (state.REPLICA_GONE, 0)
 
     def _record(self, queue: Queue, place: int | None) -> None:
-        """Write a record to a place, or (None) to the place of the current partition."""
+        """Write a queue record to the row of that place, or to that of the current partition (None)."""
         t, prefix = self.t, "" if place is None else "kept_"
         record = t.queue if place is None else t.kept[place]
         for name in (
@@ -202,11 +202,11 @@ class Classic(Numbers):
         for row, waiting in enumerate(self.now.unconfirmed):
             (share,) = waiting.shares
             due_us = dict(share.due_us)
-            told = t.awaiting[row]
-            told[state.NUMBERED], told[state.AT], told[state.ANSWERED] = waiting.number, waiting.node, share.answered
-            told[state.AFTER], told[state.COUNT] = self.some(share.numbers), 1
+            into = t.awaiting[row]
+            into[state.NUMBERED], into[state.AT], into[state.ANSWERED] = waiting.number, waiting.node, share.answered
+            into[state.AFTER], into[state.COUNT] = self.some(share.numbers), 1
             for node in nodes:
-                told[state.FIRST_NODE + node] = due_us.get(node, NOWHERE)
+                into[state.FIRST_NODE + node] = due_us.get(node, NOWHERE)
 
 
 assert NEVER_US == state.NEVER
@@ -219,5 +219,5 @@ def waiting_row(waiting) -> tuple:
 
 
 def bits(members: Iterable[int]) -> int:
-    """Return numbers as a set of bits."""
+    """Return an integer whose bits at these places are set."""
     return sum(1 << member for member in set(members))

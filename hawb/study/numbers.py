@@ -204,7 +204,7 @@ def origin(source: str | None) -> tuple[str, str]:
 
 
 def fitting(own: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    """Return own values for which the base has a place: a map where the base has none is left out."""
+    """Return own values without the maps for which the base has no map."""
     return {
         key: fitting(inner, base[key]) if isinstance(inner, dict) else inner
         for key, inner in own.items()

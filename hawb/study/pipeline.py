@@ -1,8 +1,8 @@
 """A study on Spark: a stream of trials into a table, which continues where it stopped.
 
-Trials that a single batch plays are written without a stream, which takes seconds to start. The table itself tells that
-they are there: each cell's part of it appears whole or not at all, as Spark renames its folder, and a stream that comes
-later begins behind them. Their batches have numbers below 0, so that no batch of a stream replaces them.
+Trials that a single batch plays are written without a stream, which takes seconds to start. A later stream sees in the
+table itself that they are there, and begins after them: each cell's part of the table appears whole or not at all, as
+Spark renames its folder. Their batches have numbers below 0, so that no batch of a stream replaces them.
 
 `hawb-trials` (`hawb.study.sources`) is read as a stream and written by Spark in micro-batches, each into a partition of
 its own that replaces the content of an earlier try. The stream's checkpoint, beside the tables, records which batches
@@ -49,9 +49,9 @@ from hawb.study.failures import FAILURES, BatchFailed, StudyFailed
 from hawb.study.folders import local_folder
 from hawb.study.progress import OnProgress, Watch
 from hawb.study.question import Precision, Study
-from hawb.study.shares import Costs, Offset, costs, next_offset
 from hawb.study.sources import COSTS, DONE, OF_A_CELL, OF_EVENTS, ROWS, Trials, counts, options_for
 from hawb.study.spark import cores, is_remote, named
+from hawb.study.spark_partitions import Costs, Offset, costs, next_offset
 from hawb.study.tables import BATCH, CELL, CELLS, DESIGN, ENVIRONMENT, STUDY, TRIAL, TRIALS, Table, TableRefused
 
 CHECKPOINT, LOCK = "checkpoint", ".lock"
@@ -81,23 +81,24 @@ def run(
     spark: SparkSession,
     study: Study,
     folder: Path,
-    tell: OnProgress = lambda progress: None,
+    on_progress: OnProgress = lambda progress: None,
     label: str = LABEL,
     source: type[Trials] = Trials,
     rows_per_file: int | None = None,
 ) -> DataFrame:
     """Play the trials of a study that are not in a folder yet, and return all, one row each (`hawb.study.tables`).
 
-    `tell` is called with the progress a few times a second, and `label` names the study in the tables. By default, a
-    task plays trials for a few seconds; with `rows_per_file`, it plays that many trials and writes one file. A
-    KeyboardInterrupt, or an error that `tell` raises, ends the run early. Batches that are already written stay.
+    `on_progress` is called with the progress a few times a second, and `label` names the study in the tables. By
+    default, a task plays trials for a few seconds; with `rows_per_file`, it plays that many trials and writes one file.
+    A KeyboardInterrupt, or an error that `on_progress` raises, ends the run early. Batches that are already written
+    stay.
 
     Raise hawb.study.tables.TableRefused if the folder has other tables, ValueError if it is not a path
     (`hawb.study.folders`), and hawb.study.failures.StudyFailed.
     """
     folder, cells = local_folder(folder).absolute(), cells_of(study, label)
     known = costs(cells)
-    watch = Watch(spark, cells, known, study.trials, tell)
+    watch = Watch(spark, cells, known, study.trials, on_progress)
     spark.dataSource.register(source)
 
     def of_study(reader: Any, asked: Study, done: Offset) -> DataFrame:
@@ -188,8 +189,8 @@ def alone(folder: Path, waits: Callable[[], object]) -> Iterator[None]:
 def described(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: Study) -> Iterator[None]:
     """Write the cells into their table in parallel to the `with` block.
 
-    The first rows of a Spark that has just started take it seconds. Raise StudyFailed, and TableRefused before the
-    block begins.
+    The first rows that a new Spark session writes take seconds. Raise StudyFailed, and before the block begins
+    TableRefused.
     """
     lacking = counted(CELLS, folder, cells).keys() != {cell.place for cell in cells}
     with ThreadPoolExecutor(1) as beside:

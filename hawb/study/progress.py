@@ -14,8 +14,8 @@ from msgspec import Struct
 from pyspark.sql import SparkSession
 
 from hawb.study.cells import Cell
-from hawb.study.shares import Costs, Offset, next_offset
 from hawb.study.spark import cores, is_remote
+from hawb.study.spark_partitions import Costs, Offset, next_offset
 
 
 class Progress(Struct, frozen=True):
@@ -52,8 +52,10 @@ OnProgress = Callable[[Progress], object]
 class Watch:
     """Watch the jobs of a study up to its last trial, and report the progress."""
 
-    def __init__(self, spark: SparkSession, cells: Sequence[Cell], costs: Costs, trials: int, tell: OnProgress) -> None:
-        self.spark, self.cells, self.costs, self.trials, self.tell = spark, cells, costs, trials, tell
+    def __init__(
+        self, spark: SparkSession, cells: Sequence[Cell], costs: Costs, trials: int, on_progress: OnProgress
+    ) -> None:
+        self.spark, self.cells, self.costs, self.trials, self.on_progress = spark, cells, costs, trials, on_progress
         self.total = trials * len(cells)
         self.began, self.before, self.done = time.monotonic(), 0, 0
         self.written: Offset = {}
@@ -68,7 +70,8 @@ class Watch:
     def report(self, waits: bool = False) -> None:
         """Report the progress."""
         elapsed_s = time.monotonic() - self.began
-        self.tell(Progress(self.done, self.total, self.done - self.before, elapsed_s, sum(self.failed.values()), waits))
+        failed = sum(self.failed.values())
+        self.on_progress(Progress(self.done, self.total, self.done - self.before, elapsed_s, failed, waits))
 
     def look(self, jobs: str, trials: int, reached: Mapping[str, int] = MappingProxyType({})) -> None:
         """Check jobs, by the name of their group, that go up to `trials` trials of each cell, and report the progress.

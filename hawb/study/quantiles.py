@@ -19,8 +19,6 @@ from hawb.study.intervals import NORMAL, OBJECTIVE, QUANTILES, Share
 from hawb.study.trial_record import WEIGHT
 
 ACCURACY = 100_000
-STEPS = 100
-"""The number of steps of an empirical distribution, and of further ones in its last hundredth."""
 
 Row = Mapping[str, Any]
 
@@ -50,19 +48,6 @@ def with_quantiles(
                 row |= {OBJECTIVE: objectives[measure], "above": above.some / above.trials}
                 row |= dict(zip(("above_low", "above_high"), above.interval, strict=True))
     return rows
-
-
-def spread(trials: DataFrame, measure: str, environment: str) -> dict[str, list[tuple[float, float]]]:
-    """Return the empirical distribution of a measure for each design in an environment.
-
-    It has values, the smallest first, each with the share of trials above it, at `STEPS` ranks and at the last
-    hundredth of them.
-    """
-    shares = sorted({*(1 - step / STEPS for step in range(STEPS + 1)), *(step / STEPS / 100 for step in range(STEPS))})
-    fractions = [1 - share for share in reversed(shares)]
-    values = sql.percentile_approx(sql.col(measure).cast("double"), fractions, ACCURACY).alias("spread")
-    found = trials.where(sql.col("environment") == environment).groupBy("design").agg(values).orderBy("design")
-    return {row.design: [*zip(row.spread, reversed(shares), strict=True)] for row in found.collect()}
 
 
 def ranks(share: float, trials: int) -> tuple[float, float, float]:

@@ -144,11 +144,6 @@ class Study(Part, frozen=True, kw_only=True):
             and self.environments[place].traffic.clients is None
         )  # fmt: skip
 
-    @property
-    def cluster_years(self) -> float:
-        """Return the total time of all clusters, in years."""
-        return len(self.cells) * self.trials * self.horizon_days / DAYS_IN_A_YEAR
-
     def source_of(self, path: str) -> str | None:
         """Return the source of the number at a path; None if `sources` has none for it."""
         return source_of(self.sources, path)

@@ -159,8 +159,8 @@ class OfGroup(Numbers):
         for row, waiting in enumerate(now.unconfirmed):
             (share,) = waiting.shares
             ((_, due_us),) = share.due_us
-            told = (waiting.number, waiting.node, 0, self.some(share.numbers), 1, due_us, bool(share.rejected))
-            t.awaiting[row] = told
+            values = (waiting.number, waiting.node, 0, self.some(share.numbers), 1, due_us, bool(share.rejected))
+            t.awaiting[row] = values
 
     def _plans(self) -> None:
         self.t.moment.agenda = len(self.now.agenda)

@@ -197,7 +197,7 @@ def what_if(
 
 
 def _on_numbers(asked: Study | None, own: Numbers | None) -> list[str]:
-    """Return notes on own numbers that replace nothing here."""
+    """Return notes on own numbers that have no effect here."""
     if own is None:
         return []
     if asked is None:

@@ -19,7 +19,7 @@ from hawb.study.intervals import BATCHES
 from hawb.study.live import changed
 from hawb.study.numbers import leaves
 from hawb.study.question import Study
-from hawb.study.shares import cost_us
+from hawb.study.spark_partitions import cost_us
 
 FACTORS = (0.5, 1.0, 2.0)
 AT = "_at_"

@@ -4,10 +4,10 @@
     study.register(spark)
     spark.read.format("hawb-trials").options(environments="kills", trials=1000).load("data/studies/policies.yaml")
 
-A partition is a share of one cell (`hawb.study.shares`). Options select the rows to play: `designs` and `environments`
-by their names, with commas between, `trials` in place of the file's number, and `first`, the trial to begin with;
-`numbers` is a file of own numbers that is laid over the study (`hawb.study.numbers`). `study` is the question itself as
-JSON in place of a file, with its `label`.
+A partition is a share of one cell (`hawb.study.spark_partitions`). Options select the rows to play: `designs` and
+`environments` by their names, with commas between, `trials` in place of the file's number, and `first`, the trial to
+begin with; `numbers` is a file of own numbers that is laid over the study (`hawb.study.numbers`). `study` is the
+question itself as JSON in place of a file, with its `label`.
 
 Why options and not filters that Spark pushes down (`pushFilters`, `spark.sql.python.filterPushdown.enabled`): Spark
 4.3.0 keeps the filtered partitions with the DataFrame that was loaded, for every query of it. Measured with such a
@@ -47,7 +47,7 @@ from hawb.study.cells import LABEL, Cell, cells_of, label_of
 from hawb.study.load import load, read_study
 from hawb.study.numbers import lay_over
 from hawb.study.question import Study
-from hawb.study.shares import Costs, Offset, Share, costs, next_offset, shares
+from hawb.study.spark_partitions import Costs, Offset, Share, costs, next_offset, shares
 from hawb.study.tables import CELL, DESIGN, ENVIRONMENT, FAULTS, LOSSES, STUDY, TRIAL, TRIALS, Table
 
 OF_A_CELL: dict[str, Callable[[Cell], str]] = {
@@ -61,7 +61,7 @@ QUESTION, ROWS, COSTS, DONE, CODE = "question", "rows", "costs", "done", "code"
 
 
 class RowsRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """Rows of other trials than those that were asked for."""
+    """The rows of a task are not those of its trials, each once and in order."""
 
 
 def register(spark: SparkSession) -> SparkSession:
@@ -256,7 +256,7 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return end | {QUESTION: as_option(self.source.asked), "label": self.source.label}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Share]:
-        """Return the shares between two offsets, of the question in the second one."""
+        """Return the shares to play between two offsets of the stream. The second one names the study."""
         if QUESTION not in end:
             return []
         cells = cells_of(read_study(msgspec.json.decode(end[QUESTION])), end["label"])

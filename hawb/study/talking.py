@@ -1,7 +1,8 @@
-"""Play the messages of Raft groups while nothing flows, as the kernel's trials do.
+"""Play the messages within Raft groups without applying the clients' flows before each, as the kernel's trials do.
 
-See `hawb.study.kernel.quorum_trial.talk`. The groups are those of a quorum queue and of the metadata store. To account
-for flows before each message, of which there are none, would cost most of a trial.
+See `hawb.study.kernel.quorum_trial.talk`. The groups are those of a quorum queue and of the metadata store. While no
+client publishes or receives anything, applying flows before each message has no effect, but would take most of a
+trial's time.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ WITHIN_GROUP = frozenset(
 
 
 def talk(turn: Turn, name: str, stop_us: int) -> bool:
-    """Play the events of Raft groups before `stop_us` and before anything flows. Return True if clients have to react.
+    """Play the events of Raft groups until `stop_us`, or until a client publishes or receives.
 
-    Clients and operators of a trial see only the leader, whether the queue and the metadata store can commit, and what
-    is committed: with any change of these they have to react.
+    Return True if clients have to react: if the leader changes, if the queue or the metadata store can or cannot commit
+    any more, or if something is committed. Clients and operators of a trial see nothing else of the groups.
     """
     queue = turn.queues.get(name)
     if not is_next_within_group(turn) or queue is None or not may_talk(turn, queue):
@@ -51,7 +52,7 @@ def talk(turn: Turn, name: str, stop_us: int) -> bool:
 
 
 def leaders(turn: Turn, queue: Queue) -> tuple[int, ...]:
-    """Return the leaders of the queue's group and the metadata store's, and whether they can commit."""
+    """Return the leader of the queue and whether it can commit; the same of the metadata store, if it is a group."""
     view = turn.focus.store
     return (queue.master, queue.up) if view is None else (queue.master, queue.up, view.master, view.up)
 
@@ -62,7 +63,7 @@ def is_next_within_group(turn: Turn) -> bool:
 
 
 def may_talk(turn: Turn, queue: Queue) -> bool:
-    """Return True if messages only flow: none expires, and no link drops any."""
+    """Return True if `talk` applies to the queue: no message and no queue expires, and no link is cut."""
     limits = fifo.limits_of(queue)
     lasting = limits.message_ttl_ms is None and limits.expires_ms is None
     return queue.type == QUORUM and lasting and not turn.cuts and len(turn.sides) == 1

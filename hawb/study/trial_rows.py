@@ -72,7 +72,7 @@ class Slow(Struct, frozen=True):
 
     @property
     def trials_in_a_minute(self) -> int:
-        """Return how many trials of each take the engine about a minute, at least one."""
+        """Return how many trials of each pair the engine plays in about a minute, at least one."""
         return max(1, int(MINUTE_S / self.one_of_each_s))
 
 

@@ -23,7 +23,7 @@ from hawb.engine.core.turn import Turn
 from hawb.rules.health_checks import mirror_check_applies, quorum_check_applies
 from hawb.rules.quorum import is_critical
 from hawb.scenario.beginning import microseconds
-from hawb.scenario.forms import Verb
+from hawb.scenario.fields import Verb
 from hawb.scenario.verbs import Drain, Rebalance, Stop, SyncQueue
 from hawb.study import histories
 from hawb.study.design import QUEUE, Design, Upgrade

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from hawb.rules import selection
+from hawb.rules import mirror_placement
 from hawb.scenario.load import read_scenario
 from hawb.scenario.run import Run
 
 
 def test_a_node_that_a_policy_names_repeatedly_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     listed: list[list[int]] = []
-    wanted = selection.wanted_replicas
+    wanted = mirror_placement.wanted_replicas
 
     def noted(mode, count, nodes, *more):
         listed.append(nodes)
         return wanted(mode, count, nodes, *more)
 
-    monkeypatch.setattr(selection, "wanted_replicas", noted)
+    monkeypatch.setattr(mirror_placement, "wanted_replicas", noted)
     definition = {"ha-mode": "nodes", "ha-params": ["b", "elsewhere", *["c", "b", "a"] * 50]}
     run = Run.of(read_scenario({
         "scenario": "a", "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"},

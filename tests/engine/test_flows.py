@@ -10,7 +10,7 @@ from invariants import watched
 
 from hawb.engine import advance
 from hawb.engine.clients.steady import ticks
-from hawb.engine.clients.steady.credit import left
+from hawb.engine.clients.steady.credit_flow import left
 from hawb.engine.clients.steady.publishers import clock_from
 from hawb.engine.core.ledger import Account, imbalance
 from hawb.engine.core.runs import EMPTY, size

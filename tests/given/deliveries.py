@@ -8,8 +8,8 @@ numbered when they are sent, and while some wait for a leader others may find on
 order, and in 4.0 those of one urgency.
 
 A classic queue's count of deliveries stands still at a transient message that it lost undelivered as its node stopped
-(`hawb.engine.classic.disks.uncounted_from`): of what comes behind that nothing says that it was delivered before. One
-of 4.3 remembers of a controlled stop what was given back before, not what consumers had.
+(`hawb.engine.classic.copies.uncounted_from`): of what comes behind that nothing says that it was delivered before.
+One of 4.3 remembers of a controlled stop what was given back before, not what consumers had.
 
 The two sides of a partition know nothing of each other: what was there before it and had not been delivered may be
 delivered by both without a flag.

@@ -18,7 +18,7 @@ KEPT_FOR_NOW = "a replica that is kept in vain is dropped by the new master at o
 SHOWN_ONLY = "it is shown to a person and decides nothing"
 UNASKED = "3.8 makes no channel known to a queue"
 UNSEEN_PATIENCE = "a node waits in vain in stories of 3.10 only, ten minutes on a real cluster; tests/scenario/test_run.py holds the others"
-UNSEEN_RELEASE = "no story of that release drops transient messages; tests/engine/test_disks_deliveries.py asks each"
+UNSEEN_RELEASE = "no story of that release drops transient messages; tests/engine/test_copies_deliveries.py asks each"
 UNSEEN_ORPHANED_MIRRORS = "mirrors outlive their queue in stories of 3.8 and 3.10 alone"
 UNSEEN_CHECK = "what a health check counts no story shows; tests/planning/test_safe_to_stop.py holds it"
 UNSEEN_AGE = "no story of 4.3 declares a stream with x-max-age again; tests/rules/test_streams_declared.py holds it"
@@ -318,7 +318,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "QUORUM_PROFILES: snapshot_every_at_most=3200000), '3.10': => snapshot_every_at_most=3200001), '3.10':",
         ],
     },
-    "selection": {
+    "mirror_placement": {
         SAME_SET: [
             "exactly: len(kept) return [master] + kept + [shuffled[i] => len(kept) return kept + [master] + [shuffled[i]",
             "exactly: for i in range(min(count - 1, len(mirrors)))] missing => for i in reversed(list(range(min(count -…rrors)))))] missing",

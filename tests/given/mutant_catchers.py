@@ -102,7 +102,7 @@ NAMES = {
         drain-and-rebalance-3-13 drain-and-rebalance-3-8 quorum-rebalance-by-the-log
         rebalance-of-equally-long-queues rebalance-of-several-nodes
     """,
-    "selection": """
+    "mirror_placement": """
         crash-nacks-what-waits drain-moves-masters exactly-draws-the-seed exactly-fills-up-as-nodes-join
         exactly-keeps-the-oldest-mirrors forgotten-master-and-the-oldest-mirror nodes-none-running
         nodes-synchronised-mirror-takes-over

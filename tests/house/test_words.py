@@ -19,6 +19,13 @@ REPLACED = {
 }  # fmt: skip
 """A name says instead which process sends, reports, receives or returns what, or which node or member is meant."""
 CODE = ("hawb/engine", "hawb/raft", "hawb/rules", "hawb/study/kernel")
+ROOMS = ("broker", "cli", "conformance", "docs", "exports", "incident", "lab", "languages", "planning", "scenario",
+         "site", "study", "views")  # fmt: skip
+IN_JSON = {("incident_answers.py", "Told"), ("incident_answers.py", "NotTold"), ("incident_answers.py", "untold"),
+           ("chain.py", "told")}  # fmt: skip
+"""Names that programs read, in `--json`, in its schemas or in the lab's messages: they stay as they are."""
+WITH_ANSWERS = {"cli", "views"}
+"""Rooms whose docstrings name the answer "Cannot tell"."""
 
 
 def files(*folders: str) -> list[Path]:
@@ -43,12 +50,12 @@ def replaced(text: str) -> set[str]:
     return REPLACED & set(re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()))
 
 
-@pytest.mark.parametrize("folder", [*CODE, "tests"])
+@pytest.mark.parametrize("folder", [*CODE, *(f"hawb/{room}" for room in ROOMS), "tests"])
 def test_names_have_no_replaced_words(folder: str) -> None:
     trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files(folder)}
     assert trees
     assert not [f"{file.relative_to(ROOT)}:{line}: {name}" for file, tree in trees.items()
-                for line, name in names(tree) if replaced(name)]  # fmt: skip
+                for line, name in names(tree) if replaced(name) and (file.name, name) not in IN_JSON]  # fmt: skip
 
 
 def remarks(file: Path) -> Iterator[tuple[int, str]]:
@@ -59,7 +66,7 @@ def remarks(file: Path) -> Iterator[tuple[int, str]]:
                 yield token.start[0], token.string
 
 
-@pytest.mark.parametrize("folder", CODE)
+@pytest.mark.parametrize("folder", [*CODE, *(f"hawb/{room}" for room in ROOMS if room not in WITH_ANSWERS)])
 def test_docstrings_and_comments_have_no_replaced_words(folder: str) -> None:
     assert not [f"{file.relative_to(ROOT)}:{line}: {found}" for file in files(folder)
                 for line, text in remarks(file) if (found := replaced(re.sub(r"`[^`]*`", "", text)))]  # fmt: skip

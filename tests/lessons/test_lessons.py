@@ -233,7 +233,7 @@ def test_rule_shows_its_evidence_with_notebooks_only(tmp_path, monkeypatch):
     assert rule("candidate").scenarios
 
 
-@pytest.mark.parametrize("given", ["candidates", "selection.candidate", len, "", "."])
+@pytest.mark.parametrize("given", ["candidates", "mirror_placement.candidate", len, "", "."])
 def test_unknown_rule_is_refused(given):
     with pytest.raises(ValueError, match="rule"):
         rule(given)

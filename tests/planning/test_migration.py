@@ -10,7 +10,7 @@ from hawb.exports.routing import Binding, Exchange, Routing
 from hawb.planning.assignments import assign
 from hawb.planning.migrated_definitions import definitions
 from hawb.planning.migration import migrate
-from hawb.planning.quorum_blockers import before_quorum
+from hawb.planning.queue_checks import before_quorum
 from hawb.planning.replication import members_for
 from hawb.rules.quorum import majority, tolerated_failures
 from hawb.views.planning.migration_files import planned as plan_from

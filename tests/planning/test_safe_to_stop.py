@@ -23,7 +23,6 @@ from hawb.planning.safe_to_stop import (
     Forecast,
     outlook,
     safe_to_stop,
-    safe_to_stop_in,
 )
 from hawb.rules.health_checks import types_counted
 from hawb.scenario.document import Scenario
@@ -181,7 +180,7 @@ def exports(draw: st.DrawFn) -> Scenario:
 @settings(max_examples=60)
 @given(exports())
 def test_one_queue_of_each_kind_represents_all(scenario: Scenario):
-    assert safe_to_stop_in(scenario)[1] == safe_to_stop(Run.of(scenario))
+    assert list(outlook(scenario)[1].forecasts) == safe_to_stop(Run.of(scenario))
 
 
 def test_unavailable_queues_are_in_the_order_of_their_names():
@@ -189,13 +188,14 @@ def test_unavailable_queues_are_in_the_order_of_their_names():
     queues = [{"queue": f"q{number}", "messages": number % 2} | places for number in range(3)]  # q0 and q2 are alike
     cluster = {"nodes": ["a", "b"], "down": {"b": "stopped"}, "version": "3.8"}
     scenario = read_scenario({"scenario": "x", "cluster": cluster, "queues": queues})
-    assert [one.queue for one in safe_to_stop_in(scenario)[1][0].out_of_use] == ["q0", "q1", "q2"]
+    assert [one.queue for one in outlook(scenario)[1].forecasts[0].out_of_use] == ["q0", "q1", "q2"]
 
 
 def test_only_the_worst_of_many_queues_are_shown():
     queues = [{"queue": f"q{number:03}", "master": "a", "messages": number} for number in range(150)]
     scenario = read_scenario({"scenario": "x", "cluster": {"nodes": ["a", "b"]}, "queues": queues})
-    played, (first, _) = safe_to_stop_in(scenario)
+    played, found = outlook(scenario)
+    first, _ = found.forecasts
     assert len(played.moment().ledger) == 2 and len(first.effects["stop"]) == 150
     assert text([first]).count("and 50 more queues") == 1  # a stop and a kill do the same
 

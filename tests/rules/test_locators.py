@@ -8,7 +8,7 @@ import pytest
 from rule_inputs import subsets
 
 from hawb.rules.locators import CLIENT_LOCAL, MIN_MASTERS, RANDOM, locate, master_candidates
-from hawb.rules.selection import ALL, EXACTLY, NODES
+from hawb.rules.mirror_placement import ALL, EXACTLY, NODES
 
 A, B, C, D = range(4)
 NOT_MIRRORED = -1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -130,52 +128,6 @@ def test_log_is_truncated_below_the_oldest_message(places: tuple, smallest_index
     assert quorum_costs.cut_up_to(places, smallest_index, 99) == expected
 
 
-def entries(profile, messages_count: int, rounds: int, at_tail: bool) -> int:
-    return quorum_costs.entries_after_requeues(
-        messages_count, rounds, profile.snapshot_every, profile.snapshot_every_at_most, at_tail
-    )
-
-
-def test_requeues_grow_the_log_forever_if_messages_keep_their_index():
-    assert not OLD.requeues_at_tail
-    assert [entries(OLD, 100, rounds, False) for rounds in (0, 1, 1_000, 1_000_000)] == [100, 101, 1_100, 1_000_100]
-
-
-def test_log_is_truncated_if_requeued_messages_are_appended():
-    assert NEW.requeues_at_tail and NEWEST.requeues_at_tail
-    assert entries(NEW, 100, 1_000, True) == 1_100
-    assert entries(NEW, 100, 10_000, True) == 10_100 - 4 * 2048
-    assert max(entries(NEW, 100, rounds, True) for rounds in range(5_000, 9_000, 7)) <= 100 + 2 * 2048
-    assert entries(NEW, 5_000, 100_000, True) <= 3 * 5_000
-
-
-def written_one_by_one(messages_count: int, rounds: int, every: int, at_most: int) -> int:
-    """Count the log entries by simulating each index: the queue's messages and the snapshot positions."""
-    queue, places, interval, since = deque(), [], every, 0
-    for index in range(1, messages_count + rounds + 1):
-        if index > messages_count:
-            queue.popleft()
-        queue.append(index)
-        since += 1
-        if since == interval:
-            places.append(index)
-            interval, since = min(max(len(queue), every), at_most), 0
-    return index - max([place for place in places if place < queue[0]], default=0)
-
-
-@given(st.integers(1, 12), st.integers(0, 60), st.integers(1, 9), st.integers(1, 15))
-def test_entries_after_requeues_agree_with_an_entry_by_entry_simulation(
-    messages_count: int, rounds: int, every: int, at_most: int
-):
-    entries = quorum_costs.entries_after_requeues(messages_count, rounds, every, at_most, True)
-    assert entries == written_one_by_one(messages_count, rounds, every, at_most)
-
-
-def test_requeue_that_appends_writes_the_message_size():
-    assert quorum_costs.requeued_bytes(10, 1024, True) == 10_240
-    assert quorum_costs.requeued_bytes(10, 1024, False) == 0
-
-
 def test_queue_name_uses_one_atom_however_often_it_is_declared():
     assert atoms.atoms_used([("/", f"reply.{number}") for number in range(1_000)] * 2) == 1_000
     assert atoms.atoms_used([("/", "q")] * 1_000) == 1
@@ -192,14 +144,3 @@ def test_two_queues_can_have_the_same_ra_name():
     assert atoms.ra_name("/", "q") == "%2F_q"
     assert atoms.ra_name("a", "b_c") == atoms.ra_name("a_b", "c")
     assert atoms.atoms_used([("a", "b_c"), ("a_b", "c")]) == 1
-
-
-def test_declarations_left_before_the_atom_limit():
-    assert atoms.declarations_left(60_000) == 4_940_000
-    assert atoms.declarations_left(60_000, limit=1_048_576) == 988_576
-    assert atoms.declarations_left(5_000_001) == 0
-
-
-@pytest.mark.parametrize(("match_index", "level"), [(5_000, True), (904, True), (903, False), (0, False)])
-def test_member_counts_as_sent_all_within_the_pipeline_limit(match_index: int, level: bool):
-    assert quorum.is_sent_all(5_000, match_index) == level

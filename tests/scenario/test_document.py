@@ -7,7 +7,7 @@ import pytest
 
 from hawb.engine.core.naming import join_queue, split_queue
 from hawb.scenario.document import Cluster, QueueEntry, Scenario, Step, Timing
-from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes
+from hawb.scenario.fields import Bare, Flag, NameOrMap, OnNodes
 from hawb.scenario.verbs import VERBS, Cut, Join, Kill, Partition, PolicyEntry, Publish
 
 # Every verb with its fields in the order of the step table; `!` marks those that must be written.

@@ -8,8 +8,8 @@ import pytest
 
 from hawb.planning.advised import Advice
 from hawb.scenario.load import ScenarioRefused, load
-from hawb.scenario.near import nearest
 from hawb.scenario.outcome import outcome
+from hawb.scenario.refused import nearest
 from hawb.scenario.run import Run
 from hawb.scenario.unknown_names import unknown_names
 from hawb.views.verdicts.run import todo, verdict

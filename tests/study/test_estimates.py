@@ -11,7 +11,7 @@ from made_up_trials import CELLS
 from made_up_trials import row as made_up_row
 from pyspark.sql import DataFrame, SparkSession
 
-from hawb.study.estimates import compared, differences, estimates, growing
+from hawb.study.estimates import compared, differences, estimates
 from hawb.study.intervals import BATCHES, STUDENT_T
 
 
@@ -94,8 +94,6 @@ def test_few_effective_trials_have_no_intervals(spark: SparkSession):
         assert row["effective_trials"] == pytest.approx(3)
         ends = (f"{name}_{end}" for name in ("mean", "share", "difference") for end in ("low", "high"))
         assert {row[end] for end in ends} == {None}
-    looks = growing(rows, "lost", [100, 10])
-    assert [(row["trials"], row["measure"]) for row in looks] == [(10, "lost")] * 2 + [(100, "lost")] * 2
 
 
 # R. G. Newcombe, "Two-sided confidence intervals for the single proportion: comparison of seven methods", 1998,

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hawb.study.intervals import Share
-from hawb.study.quantiles import ranks, spread, with_quantiles
+from hawb.study.quantiles import ranks, with_quantiles
 
 
 def table(count: int, values: np.ndarray, weights: np.ndarray | None = None) -> pa.Table:
@@ -43,14 +43,6 @@ def test_quantile_interval_beyond_the_trials_is_unknown(spark: SparkSession):
     assert (few["p99"], few["p99_high"], "above" in few) == (63.0, None, False)
     weighted = spark.createDataFrame(table(64, values, np.linspace(0.5, 1.5, 64)))
     assert with_quantiles([row(64)], weighted, ["down_s"], {}) == [row(64)]
-
-
-@pytest.mark.spark
-def test_spread_is_the_share_of_trials_above_each_value(spark: SparkSession):
-    values = np.arange(10_000.0)
-    found = dict(spread(spark.createDataFrame(table(10_000, values)), "down_s", "calm")["one"])
-    shares = {value: share for value, share in found.items() if value in (4999.0, 8999.0, 9989.0, 9999.0)}
-    assert shares == pytest.approx({4999.0: 0.5, 8999.0: 0.1, 9989.0: 0.001, 9999.0: 0.0})
 
 
 def test_quantile_intervals_have_their_stated_coverage():

@@ -18,8 +18,8 @@ from hawb.study.cells import Cell, cells_of
 from hawb.study.failures import why
 from hawb.study.fleet_tables import EXPORTED_DEFINITIONS, EXPORTED_QUEUES
 from hawb.study.load import load
-from hawb.study.shares import Share, costs, next_offset, shares
 from hawb.study.sources import CODE, QUESTION, StudyReader, StudyStream, Trials, as_option, counts
+from hawb.study.spark_partitions import Share, costs, next_offset, shares
 from hawb.study.tables import FAULTS, LOSSES, TRIALS
 from hawb.study.trial_rows import records
 

@@ -153,7 +153,7 @@ def test_refusal_has_its_reason(term: int, text: str):
         Ballot(t_us, "orders", message, due_us, arrived)
         for t_us, message, due_us, arrived in ((1, request, 2, False), (2, request, 2, True), (2, answer, 3, False))
     ]
-    assert text in [one.text for one in Elections(group().run.moment(), NAMES).told(ballots)]
+    assert text in [one.text for one in Elections(group().run.moment(), NAMES).events(ballots)]
 
 
 def test_messages_under_way_are_named_beside_the_logs():

@@ -8,7 +8,7 @@ import pytest
 
 from hawb import Cluster
 from hawb.exports.imported import scenario_of
-from hawb.planning.safe_to_stop import Forecast, safe_to_stop, safe_to_stop_in
+from hawb.planning.safe_to_stop import Forecast, outlook, safe_to_stop
 from hawb.planning.waits import QUORUM_PLUS_ONE, READY, wait_for
 from hawb.scenario.document import Step
 from hawb.scenario.run import Run
@@ -24,7 +24,7 @@ DOWN = "either way: ◌ down"
 @pytest.fixture(scope="module")
 def real() -> list[Forecast]:
     """Return the forecasts for data/real as exported."""
-    return safe_to_stop_in(scenario_of(FILES)[0])[1]
+    return list(outlook(scenario_of(FILES)[0])[1].forecasts)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hawb.cli import main
 from hawb.views.prometheus import Gauge, exposition
-from hawb.views.study.audit_metrics import gauges as of_audit
+from hawb.views.study.audit import gauges as of_audit
 
 Samples = dict[tuple[str, ...], float]
 

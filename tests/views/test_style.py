@@ -42,9 +42,8 @@ from hawb.views.broker.agreement import heat_map
 from hawb.views.incident.rates_page import rates_figure
 from hawb.views.planning.upgrade_figure import upgrade_figure
 from hawb.views.rules.features import matrix
-from hawb.views.study.distribution_figures import convergence_figure, distribution_figure
 from hawb.views.study.estimate_figures import differences_figure, estimates_figure
-from hawb.views.study.estimates import DOWN, LOSS, LOST
+from hawb.views.study.estimates import LOSS, LOST
 from hawb.views.study.replica_page import replica_figure
 from hawb.views.study.sync_duration import duration_figure
 from hawb.views.study.throughput_figures import throughput_figure
@@ -107,18 +106,6 @@ def beside() -> Figure:
     return differences_figure(rows, [LOST], "base")
 
 
-def spread() -> Figure:
-    """Return the figure of the distribution over trials of two designs, one of which is mostly zero."""
-    return distribution_figure({"a": [(60.0, 0.9), (600.0, 0.5), (6e5, 0.0)], "b": [(0.0, 0.2), (6e4, 0.0)]}, DOWN)
-
-
-def converged() -> Figure:
-    """Return the figure of an estimate from 10 trials (no interval), 100 and 1,000."""
-    ends = [(10, 0.3, None, None), (100, 0.2, 0.1, 0.35), (1000, 0.25, 0.22, 0.28)]
-    names = ("trials", "share", "share_low", "share_high")
-    return convergence_figure([dict(zip(names, one, strict=True)) for one in ends], LOSS)
-
-
 def counted() -> Figure:
     """Return the figure of one to seven replicas, each with a loss in one trial and downtime in both."""
     one = Inventory(profile=PROFILES["3.10"], queues=[Queue("/", "q", QueueFacts(messages=9))])
@@ -136,7 +123,7 @@ def agreed() -> Figure:
 
 
 FIGURES: dict[str, Callable[[], Figure]] = {
-    "convergence_figure": converged, "differences_figure": beside, "distribution_figure": spread,
+    "differences_figure": beside,
     "rates_figure": lambda: rates_figure(rates(known_spans())),
     "duration_figure": lambda: duration_figure([1000, 1_000_000], [1, 4096]), "estimates_figure": estimated,
     "heat_map": agreed, "replica_figure": counted, "throughput_figure": predicted, "upgrade_figure": upgraded,
@@ -156,7 +143,7 @@ def test_every_matplotlib_figure_is_tested_here() -> None:
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
     assert sorted(using) == [
-        "agreement.py", "distribution_figures.py", "embedded.py", "estimate_figures.py", "extra.py", "figures.py",
+        "agreement.py", "embedded.py", "estimate_figures.py", "extra.py", "figures.py",
         "rates_page.py", "replica_page.py", "study_panel.py", "style.py", "sync_duration.py",
         "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip

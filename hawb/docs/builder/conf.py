@@ -33,19 +33,19 @@ toc_object_entries_show_parents = "hide"
 
 
 # For accessibility: scrolling blocks get keyboard focus, and captions of the contents get a heading level.
-FOR_EVERYBODY = {
+ACCESSIBLE = {
     "body": [("<pre>", '<pre tabindex="0">'), ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')],
     "furo_navigation_tree": [('role="heading"', 'role="heading" aria-level="2"')],
 }
 
 
-def for_everybody(app, page, template, context, doctree) -> None:
-    """Replace parts of a page's HTML as in `FOR_EVERYBODY`."""
-    for part, changes in FOR_EVERYBODY.items():
+def make_accessible(app, page, template, context, doctree) -> None:
+    """Replace parts of a page's HTML as in `ACCESSIBLE`."""
+    for part, changes in ACCESSIBLE.items():
         for was, becomes in changes:
             context[part] = context.get(part, "").replace(was, becomes)
 
 
 def setup(app) -> None:
-    """Connect `for_everybody`, after Furo has made the table of contents."""
-    app.connect("html-page-context", for_everybody, priority=900)
+    """Connect `make_accessible`, after Furo has made the table of contents."""
+    app.connect("html-page-context", make_accessible, priority=900)

@@ -1,18 +1,22 @@
-"""The messages of a classic queue's replicas, as runs.
+"""The messages of a classic queue's replicas, as runs, and what a replica has on disk while its node is down.
 
-These functions are ports. The kernel of trials stores for each mirror the message after which it holds everything
-(`hawb.study.kernel.copies`), the kernel of searches bits (`hawb.study.kernel.search_copies`).
+A master that starts finds only the persistent messages of a durable queue on its disk, and a mirror that starts deletes
+what it finds (`rabbit_variable_queue`, `rabbit_queue_index`).
+
+The functions in `PORTS` are ports. The kernel of trials stores for each mirror the message after which it holds
+everything (`hawb.study.kernel.copies`), the kernel of searches bits (`hawb.study.kernel.search_copies`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hawb.engine.classic import places
-from hawb.engine.classic.disks import on_disks, uncounted_from
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.clients import confirms
 from hawb.engine.core import bookkeeping, runs
 from hawb.engine.core.runs import EMPTY, Runs
-from hawb.engine.core.state import NOWHERE, Queue, bits_of, nodes_of, with_content
+from hawb.engine.core.state import NOWHERE, Batch, Queue, bits_of, nodes_of, with_content
 from hawb.engine.core.turn import Turn
 
 
@@ -61,7 +65,7 @@ def fill_copies(t: Turn, q: Queue, bits: int) -> None:
 
 
 def leave_on_disks(t: Turn, q: Queue, bits: int) -> None:
-    """Reduce the copies of replicas that are gone to what their nodes' disks keep."""
+    """Reduce the copies of ended replicas to the messages on their nodes' disks."""
     q.contents = with_content(q.contents, on_disks(t, q, nodes_of(bits)))
 
 
@@ -148,6 +152,59 @@ def keep_orphaned_mirrors(t: Turn, q: Queue, bits: int) -> None:
     orphaned_gm = 0 if q.orphaned_gm == NOWHERE or not t.is_running(q.orphaned_gm) else 1 << q.orphaned_gm
     q.orphaned_group = bits_of(q.orphaned_mirrors) | orphaned_gm if q.orphaned_mirrors else 0
     q.orphaned_publishes, q.not_promotable = (), 0
+
+
+# The messages on disks
+
+
+def on_disks(turn: Turn, queue: Queue, nodes: Iterable[int]) -> dict[int, Runs | None]:
+    """Return the messages that the ended replicas at `nodes` have on their disks; None for a replica without a copy.
+
+    A copy has the persistent messages of a durable queue. There is none if the disk is empty, or if the replica deleted
+    it because its node still runs; a process that crashed deletes nothing.
+    """
+    kept = persistent(queue.batches)
+    return {
+        node: None
+        if queue.contents[node] is None
+        or not queue.durable
+        or turn.nodes[node].virgin
+        or (turn.is_running(node) and not queue.crashed >> node & 1)
+        else runs.common(queue.contents[node], kept)
+        for node in nodes
+    }
+
+
+def lose_unwritten(turn: Turn, name: str, node: int) -> None:
+    """Drop the messages that a replica has not confirmed yet, since its host lost power before they were on disk."""
+    queue = turn.queues[name]
+    shares = [share for waiting in turn.unconfirmed for share in waiting.shares if share.queue == name]
+    late = runs.normal(pair for share in shares for at, due_us in share.due_us
+                       if at == node and due_us - turn.link_us(*(node, queue.master)) > turn.now_us
+                       for pair in share.numbers)  # fmt: skip
+    if node == queue.master:
+        turn.change_queue(name, unwritten=late)
+    elif node in queue.mirrors and queue.contents[node]:
+        left = runs.minus(queue.contents[node], late)
+        turn.change_queue(name, contents=with_content(queue.contents, {node: left}))
+
+
+def persistent(batches: tuple[Batch, ...]) -> Runs:
+    """Return the numbers of persistent messages."""
+    return runs.normal((batch.first, batch.last) for batch in batches if batch.persistent)
+
+
+def uncounted_from(turn: Turn, queue: Queue, kept: Runs) -> int:
+    """Return the first message whose delivery a master forgets that starts with `kept` messages; 0 if none.
+
+    It counts how far deliveries have come, message by message, and writes that down when it is shut down. A transient
+    message that was not delivered by then never will be, so the count stands still there (`rabbit_variable_queue`,
+    next_deliver_seq_id; seen on a 3.10.8 cluster). After any other end all that is left counts as delivered.
+    """
+    if not (queue.stopped and turn.settings.profile.counts_deliveries):
+        return 0
+    never = runs.minus(runs.minus(queue.content, kept), queue.delivered)
+    return queue.uncounted_from or (never[0][0] if never else 0)
 
 
 PORTS = (

@@ -13,12 +13,12 @@ is one event for each queue.
 from __future__ import annotations
 
 from hawb.engine.classic.copies import delete_copies, inherit, leave_on_disks, note_silent
-from hawb.engine.classic.crash_record import fall_with_node
 from hawb.engine.classic.failover_ports import (
     adopt_limits,
     defer_if_blocked,
     detach,
     disk_record,
+    fall_with_node,
     follow_new_master,
     is_there,
     keep_disk_record,

@@ -1,18 +1,22 @@
-"""The engine's part of a failover: clients of the queue, and the record on disk.
+"""The engine's part of a failover: clients, the record on disk, and what the record says about crashed processes.
 
-These functions are ports beside `ports`; the kernel's are in `hawb.study.kernel.failover_ports`.
+These functions are ports beside `ports`; the kernel's are in `hawb.study.kernel.failover_ports`. `crashes` says how
+processes crash.
 
-Source: `rabbit_mirror_queue_slave`, `rabbit_amqqueue:on_node_down`, `rabbit_vhost:recover`.
+Source: `rabbit_mirror_queue_slave`, `rabbit_amqqueue:on_node_down`, `rabbit_vhost:recover`; of crashes
+`rabbit_amqqueue_sup`, `rabbit_mirror_queue_mode_exactly` and `rabbit_mirror_queue_slave:init_it`.
 """
 
 from __future__ import annotations
 
-from hawb.engine.classic import crash_record
+from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.clients import subscriptions
 from hawb.engine.cluster import metadata
 from hawb.engine.core.state import Queue, bits_of, nodes_of
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import limits, transient
+from hawb.engine.queues.access import leaves_memory
+from hawb.rules.policies import HaMode
 
 
 def listed(_: Turn, bits: int) -> list[int]:
@@ -83,7 +87,7 @@ def may_return(t: Turn, q: Queue) -> bool:
     if not q.durable:
         transient.go_with_node(t, q)
         return False
-    return not crash_record.crash_beside_itself(t, q)
+    return not crash_beside_itself(t, q)
 
 
 def meet(t: Turn, q: Queue, node: int) -> None:
@@ -98,6 +102,48 @@ def meet(t: Turn, q: Queue, node: int) -> None:
     )
 
 
+# Processes that have crashed
+
+
+def fall_with_node(t: Turn, q: Queue) -> bool:
+    """Handle the end of the node on which the queue's process had crashed for good. Return True if it had.
+
+    The queue is then down like any other. If it is neither durable nor mirrored, its record is removed.
+    """
+    if not q.failed or t.is_running(q.master):
+        return False
+    q.failed, q.absent = False, leaves_memory(t, q)
+    if not q.durable and not is_replicated(q):
+        transient.remove(t, q)
+    return True
+
+
+def has_room(_: Turn, q: Queue) -> bool:
+    """Return False if ha-mode exactly adds no mirror, since the record counts one that never started."""
+    return not q.awaits_master or q.failed or not q.crashed >> q.master & 1
+
+
+def forget_crashes(_: Turn, q: Queue, node: int) -> None:
+    """Clear the crashes on a node that is back."""
+    q.crashed &= ~(1 << node)
+    q.crashes = tuple(pair for pair in q.crashes if pair[0] != node)
+
+
+def crash_beside_itself(t: Turn, q: Queue) -> bool:
+    """Return True if the master's process crashes whenever its node boots. Record the crash.
+
+    It crashes when it starts a mirror on its own node. That happens under ha-mode exactly if the record on the node's
+    disk names the node as a mirror as well, as that of a promoted mirror may. By then the process has written a record
+    without mirrors (a 3.10.8 cluster).
+    """
+    exactly = is_replicated(q) and q.mirroring.mode == HaMode.EXACTLY
+    if not exactly or q.master not in q.mirrors_on_disk[: q.mirroring.count - 1]:
+        return False
+    q.crashed, q.mirrors_on_disk = q.crashed | 1 << q.master, ()
+    t.emit("process_crashed", node=q.master, queue=q.name, final=True)
+    return True
+
+
 PORTS = (
     "COPIED", "LOST_WITH_MASTER", "listed", "defer_if_blocked", "promote_orphaned_mirror", "is_alone",
     "not_promotable_bits", "disk_record", "on_disk_record", "keep_disk_record", "leaves_memory", "excluded",
@@ -105,5 +151,5 @@ PORTS = (
     "answer_waiting", "answer_unheld", "keep_waiting", "detach", "follow_new_master", "lose_master", "adopt_limits",
     "note_promotion", "meet", "may_return",
 )  # fmt: skip
-"""The names of the ports, which each kernel implements. Some stand in modules of their own: crashes, queues that are
-not durable, orphaned mirrors, waiting publishes and counters."""
+"""The names of the ports, which each kernel implements. Queues that are not durable, orphaned mirrors, waiting
+publishes and counters have modules of their own."""

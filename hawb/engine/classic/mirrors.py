@@ -1,7 +1,7 @@
 """Mirrors of a queue whose master runs: which ones policy asks for, how they join, become synchronised and leave.
 
-Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. `hawb.rules.selection` decides which replicas policy
-asks for; `failover` handles dead replicas.
+Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. `hawb.rules.mirror_placement` decides which
+replicas the policy asks for; `failover` handles dead replicas.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def add_mirrors(t: Turn, q: Queue, returning: int, recorded: tuple[int, ...], ex
 
 
 def join(t: Turn, q: Queue, node: int, returning: bool, recorded: bool) -> None:
-    """Let an empty mirror join, whatever its node's disk holds; it is synchronised at once if the queue is empty.
+    """Add an empty mirror; it deletes what is on its node's disk. If the queue is empty, it is synchronised at once.
 
     It does not join while the master is down and undetected: the next master decides which mirrors it wants, and the
     mirror of a node that has booted waits until then. A mirror that finds dead replicas in the record acts on their

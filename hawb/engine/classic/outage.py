@@ -80,7 +80,7 @@ def recover(t: Turn, q: Queue, returning: int) -> None:
 
 
 def replace_mirrors(t: Turn, q: Queue) -> None:
-    """Keep the mirrors that the master's record on disk names, and remove those that joined while the master was away.
+    """Keep the mirrors in the master's record on disk, and remove those that joined while the master's node was down.
 
     The master writes its own record over the present one; other mirrors then join if policy asks for them
     (`rabbit_amqqueue:internal_declare`, `amqqueue:reset_mirroring_and_decorators`). Mirrors that stay, whether policy

@@ -27,23 +27,23 @@ from hawb.engine.core.state import NOWHERE, Queue, Side, State
 from hawb.engine.core.turn import Turn
 
 OPEN = 1 << 62
-"""The last number of a piece to which all messages still to come belong."""
+"""The last number of a piece that includes all future messages."""
 
 Piece = tuple[int, int, int]
-"""First and last of the numbers that a replica has, and by how much their places are smaller there."""
+"""First and last message number, and by how much the places of these messages are smaller at this replica."""
 
 ALIKE: tuple[Piece, ...] = ((1, OPEN, 0),)
-"""The pieces of a replica that counts like the first ones."""
+"""The pieces of a replica that numbers messages as the first replicas do."""
 
 
 def join(turn: Turn, name: str, node: int) -> None:
-    """Note that a replica begins without messages."""
+    """Record that a replica joins without messages, and numbers those that it receives from 0 on."""
     queue, coming = turn.queues[name], turn.numbers.get(name, 0) + 1
     change(turn, name, node, ((coming, OPEN, place(queue, coming) - queue.began - 1),))
 
 
 def synchronise(turn: Turn, name: str, nodes: Iterable[int]) -> None:
-    """Note that replicas have received all messages that their master holds, in its order."""
+    """Record that a synchronisation has sent all of the master's messages to replicas, in the master's order."""
     queue, coming = turn.queues[name], turn.numbers.get(name, 0) + 1
     for node in nodes:
         following = place(queue, coming) - pieces_of(queue, node)[-1][2]
@@ -55,7 +55,7 @@ def synchronise(turn: Turn, name: str, nodes: Iterable[int]) -> None:
 
 
 def change(turn: Turn, name: str, node: int, pieces: tuple[Piece, ...]) -> None:
-    """Set the pieces of a replica, if its answers can be for messages of an earlier master."""
+    """Set the pieces of a replica, if the release accepts answers for deliveries of an earlier master."""
     if not turn.settings.profile.late_answers_count:
         return
     others = tuple(pair for pair in turn.queues[name].places if pair[0] != node)
@@ -65,7 +65,7 @@ def change(turn: Turn, name: str, node: int, pieces: tuple[Piece, ...]) -> None:
 
 
 def skip(turn: Turn, name: str, numbers: Runs) -> None:
-    """Note that no replica takes these messages in."""
+    """Record messages that no replica takes in, and that therefore have no place."""
     queue = turn.queues.get(name)
     if numbers and queue is not None and not queue.has_group and not turn.flowing:
         turn.change_queue(name, unplaced=runs.union(queue.unplaced, numbers))
@@ -77,12 +77,12 @@ def pieces_of(queue: Queue, node: int) -> tuple[Piece, ...]:
 
 
 def place(queue: Queue, number: int) -> int:
-    """Return a message's place at the first replicas; without one, the place of the next message that has one."""
+    """Return a message's place at the first replicas. If it has none, return that of the next message that has one."""
     return number - runs.size(runs.common(queue.unplaced, ((1, number - 1),)))
 
 
 def numbers_from(queue: Queue, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield the messages with the places `first` to `last` at the first replicas, messages to come included."""
+    """Yield the messages, future ones included, with the places `first` to `last` at the first replicas."""
     for gap_first, gap_last in queue.unplaced:
         if gap_first <= first:
             first, last = first + gap_last - gap_first + 1, last + gap_last - gap_first + 1
@@ -93,7 +93,7 @@ def numbers_from(queue: Queue, first: int, last: int) -> Iterator[tuple[int, int
 
 
 def places_of(queue: Queue, node: int, numbers: Runs) -> Runs:
-    """Return the places of messages that the replica at a node has delivered, in their order, one for one."""
+    """Return the place of each message that the replica at a node has delivered, in the given order."""
 
     def places(first: int, last: int, shift: int) -> Iterator[tuple[int, int]]:
         at = place(queue, first) - shift
@@ -103,7 +103,7 @@ def places_of(queue: Queue, node: int, numbers: Runs) -> Runs:
 
 
 def meant(queue: Queue, node: int, places: Runs) -> Runs:
-    """Return the messages that places mean at the replica at a node, in their order, one for one; negative for none."""
+    """Return the message at each place of the replica at a node, in the given order; a negative number for none."""
 
     def numbers(first: int, last: int, shift: int) -> Iterator[tuple[int, int]]:
         return numbers_from(queue, first + shift, last + shift)
@@ -114,9 +114,10 @@ def meant(queue: Queue, node: int, places: Runs) -> Runs:
 
 
 def outdated(consumer: Consumer, queue: Queue | None, master: int) -> dict[str, Runs]:
-    """Return the deliveries of a client that become stale when a node becomes master, as fields of the client.
+    """Return the fields of a client (`stale`, `places`) after its queue's master, at a node, has ended.
 
-    A client with a rate has each message once (`hawb.engine.clients.steady.flows`).
+    All deliveries of this master become stale. The places are those that the client's answers name. A client with a
+    rate has each message once, and names no places (`hawb.engine.clients.steady.flows`).
     """
     held = consumer.in_sequence
     if consumer.clock is not None:
@@ -129,9 +130,9 @@ def outdated(consumer: Consumer, queue: Queue | None, master: int) -> dict[str, 
 
 
 def heard(consumer: Consumer, queue: Queue) -> Runs:
-    """Return the messages for which the master takes a client's answers to stale deliveries, one for one.
+    """Return, for each stale delivery of a client, the message to which the master applies the client's answer.
 
-    A number is negative where the answer is for no message.
+    A negative number stands for no message.
     """
     if not (queue.places or consumer.places):
         return consumer.stale
@@ -139,10 +140,10 @@ def heard(consumer: Consumer, queue: Queue) -> Runs:
 
 
 def matter(state: State, side: Side, names: tuple[int, ...]) -> tuple:
-    """Return, for a search, the places that answers for the replicas' messages and for the next one would name.
+    """Return the part of a state's key about places: those of each replica's messages, and of the next message.
 
-    They matter as long as a client answers for messages when it likes: the answers of a client with a rate name none
-    (`settling`).
+    Include only queues with a consumer that acknowledges step by step, since only its answers name places. A consumer
+    with a rate names none (`settling`).
     """
     asked = {one.queue for one in state.consumers.values()
              if one.clock is None and not one.automatic and one.state != "closed"}  # fmt: skip
@@ -155,13 +156,13 @@ def matter(state: State, side: Side, names: tuple[int, ...]) -> tuple:
 
 
 def with_next(state: State, queue: Queue, content: Runs) -> Runs:
-    """Return the messages and the next one to come."""
+    """Return a replica's messages, and the next message that will be published."""
     coming = state.numbers.get(queue.name, 0) + 1
     return (*content, (coming, coming))
 
 
 def translated(pairs: Runs, pieces: Iterable[tuple]) -> Runs:
-    """Return each of `pairs` translated by the piece in which it stands; negative where it stands in none."""
+    """Translate each number of `pairs` with the function of the piece that includes it; negate it if none does."""
     known = list(pieces)
     found: list[tuple[int, int]] = []
     for start, end in pairs:

@@ -20,10 +20,10 @@ from hawb.engine.core.turn import Turn
 from hawb.engine.queues import limits
 from hawb.engine.queues.access import defer
 from hawb.engine.queues.access import release as release_waiting
-from hawb.rules import promotion, selection
+from hawb.rules import mirror_placement, promotion
 from hawb.rules.policies import HaMode, Mirroring
 
-NODES = selection.NODES
+NODES = mirror_placement.NODES
 AT_HAND = None
 """Passed to `plan` as the cause: the current one."""
 
@@ -55,7 +55,7 @@ def wanted(t: Turn, q: Queue, available: int, recorded: tuple[int, ...] = NO_REC
         return [q.master]
     there = nodes_of(available)
     free = tuple(node for node in there if node != q.master and node not in mirrors)
-    return selection.wanted_replicas(
+    return mirror_placement.wanted_replicas(
         int(mirroring.mode), mirroring.count, listed_by(t, mirroring), q.master, mirrors, q.synchronised, there,
         shuffled(t, free) if mirroring.mode == HaMode.EXACTLY else free,
     )  # fmt: skip

@@ -6,8 +6,7 @@ Source: `rabbit_mirror_queue_misc:on_vhost_up`, `rabbit_amqqueue:recover`.
 from __future__ import annotations
 
 from hawb.engine.classic.copies import delete_copies
-from hawb.engine.classic.crash_record import forget_crashes, has_room
-from hawb.engine.classic.failover_ports import may_return, meet
+from hawb.engine.classic.failover_ports import forget_crashes, has_room, may_return, meet
 from hawb.engine.classic.outage import recover
 from hawb.engine.classic.ports import NO_RECORD, RETURNING, join_later, wanted
 from hawb.engine.classic.record import mirror_bits

@@ -53,7 +53,7 @@ def keep(t: Turn, q: Queue, how: int) -> None:
     """Update the operations that wait for a queue whose master is gone.
 
     No process receives acknowledgements any more. Messages are at the promoted mirror if `how` is COPIED, at no replica
-    if it is STRUCK.
+    if it is LOST_WITH_MASTER.
     """
     waiting = [settling.unheard(one) for one in q.waiting]
     if how == COPIED:

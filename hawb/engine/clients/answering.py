@@ -11,7 +11,7 @@ from hawb.engine.core.turn import Turn
 
 
 def answers(turn: Turn, queue: Queue, publisher: Publisher) -> bool:
-    """Return True if a queue answers for a message that a publisher sends now as soon as its replicas have it.
+    """Return True if a queue confirms a message that it gets now as soon as its replicas have it.
 
     A quorum queue does so if it can commit and has decided all earlier messages of the publisher's channel.
     """

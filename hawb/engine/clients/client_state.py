@@ -121,7 +121,7 @@ def keys_of(consumer: Consumer | None) -> Keys:
 
 
 class Consumers(Open[str, Consumer]):
-    """Many consumers, found by queue, by connection and by having a rate without a walk through all of them.
+    """Many consumers, indexed by queue, by connection, and by whether they have a rate.
 
     `found_by` has, under `("queue", queue)`, `("connection", connection)` and `RATED`, consumers in the order of the
     map.

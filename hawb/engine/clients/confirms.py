@@ -148,7 +148,7 @@ def orphaned_mirrors_gone(turn: Turn, nodes: Iterable[int]) -> None:
 
 
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:
-    """Nack at once what waits for a queue's crashed process at `node`, whichever other replicas have answered."""
+    """Nack at once the messages that wait for a crashed process at `node`, whichever other replicas have confirmed."""
     here = [waiting for waiting in turn.unconfirmed if turn.is_here(waiting.node)]
     affected = [waiting for waiting in here if _waits_for(turn, waiting, queue, node)]
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting not in affected)
@@ -190,9 +190,9 @@ def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None
 
 
 def _without_channel(one: WaitingOperation, node: int) -> WaitingOperation:
-    """Mark a waiting publish whose channel's node is gone: it still waits, but for no channel.
+    """Mark a waiting publish whose channel ended with its node: it still waits, but no channel gets its confirm.
 
-    A new channel is another.
+    A channel that a client opens later on this node is another one.
     """
     if not isinstance(one.operation, Publish) or one.operation.node != node:
         return one

@@ -176,7 +176,7 @@ def arrive(turn: Turn, event: DeliveryArrives) -> None:
 
 
 def receive(turn: Turn, name: str, numbers: Runs) -> None:
-    """Let a client receive messages; with automatic acknowledgement its channel settles those of a quorum queue now.
+    """Deliver messages to a client. With automatic acknowledgement its channel settles those of a quorum queue now.
 
     A quorum queue also sends to channels that are gone, until it has committed that they are.
     """
@@ -207,10 +207,10 @@ def fetched(turn: Turn, name: str) -> Runs:
 
 
 def deliver_missing(turn: Turn, name: str) -> None:
-    """Deliver from the members on consumers' own nodes what the last leader could not deliver.
+    """Deliver what the last leader could not deliver to consumers that have a member on their own node.
 
-    Consumers elsewhere get it with the next delivery (`ra_server_proc`: a command's effect that sends to a node with a
-    member is carried out by that member).
+    That member delivers it. Consumers on other nodes get it with the next delivery (`ra_server_proc`: if an effect of a
+    command sends to a node with a member, that member carries it out).
     """
     queue = turn.queues[name]
     for one, _ in fifo.of(queue).missing:
@@ -347,7 +347,7 @@ def let_go(turn: Turn, name: str) -> None:
 
 
 def is_known(turn: Turn, consumer: Consumer) -> bool:
-    """Return True if a quorum queue still knows a channel, by what it holds or as a consumer."""
+    """Return True if a quorum queue still has a record of a consumer's channel: it is subscribed, or holds messages."""
     queue = turn.queues.get(consumer.queue)
     return queue is not None and queue.type == QUORUM and bool(consumer.held or consumer.name in queue.consumers)
 

@@ -31,7 +31,7 @@ from hawb.rules.policies import Policy, effective_definition
 
 
 def configured_ms(turn: Turn) -> int | None:
-    """Return the timeout that the cluster's configuration asks for; None where there is none."""
+    """Return the timeout in the cluster's configuration; None if it has none."""
     return consumer_timeouts.configured_ms(turn.settings.consumer_timeout, turn.settings.profile)
 
 
@@ -71,9 +71,9 @@ def _named(policies: tuple[Policy, ...], vhost: str, name: str | None) -> Policy
 
 
 def with_delivery(turn: Turn, consumer: Consumer, count: int) -> dict[str, object]:
-    """Return the fields of a client to which `count` messages are sent now.
+    """Return the changed fields of a client (`sent`, `ticks_from_us`) to which `count` messages are sent now.
 
-    They say when its deliveries were sent, and since when its channel ticks.
+    They are the times of its deliveries, and the start of its channel's timer. Return {} if no timeout can apply.
     """
     if consumer.automatic or not consumer.name or not channels_look(turn):
         return {}

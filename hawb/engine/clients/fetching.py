@@ -34,7 +34,7 @@ CHANNEL_ERRORS = (403, 404, 405, 406)
 
 
 def get(turn: Turn, operation: Get) -> None:
-    """Run basic.get. If it is refused its channel ends, and what a holder held over it is requeued.
+    """Run basic.get. If it is refused, its channel closes, and the messages that were held over it are requeued.
 
     Source: `rabbit_channel:handle_exception`.
     """

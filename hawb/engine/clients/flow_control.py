@@ -1,4 +1,4 @@
-"""Limit the messages that a channel may send. `hawb.engine.clients.steady.credit` has the rule for classic queues.
+"""Limit the messages that a channel may send. `steady.credit_flow` has the rule for classic queues.
 
 To a quorum queue that cannot commit a channel sends until quorum_commands_soft_limit commands are unanswered, and one
 more (`rabbit_fifo_client:enqueue`), to a stream until 256 are (`rabbit_stream_queue:deliver`). Messages that its reader
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hawb.engine.classic.mailbox import is_busy
 from hawb.engine.clients.client_state import NEVER_US, Publisher
-from hawb.engine.clients.steady.credit import CREDIT, TO_MIRROR, UNHINDERED, credit_towards
+from hawb.engine.clients.steady.credit_flow import CREDIT, TO_MIRROR, UNHINDERED, credit_towards
 from hawb.engine.clients.steady.publisher_ports import is_silent, unheard
 from hawb.engine.cluster import alarms
 from hawb.engine.core import runs

@@ -32,11 +32,11 @@ from hawb.engine.quorum import fifo
 
 
 class Answers(Struct, frozen=True):
-    """A client's answers, as they are sent and as the queue's master takes them.
+    """A client's acknowledgements or rejects, and the messages that the queue's master applies them to.
 
-    `said` are the messages that the client means, in its order; `heard` those that the master takes the answers to be
-    for; `settled` those that the answers have settled; `accepts_late` is True if the master accepts late answers among
-    them.
+    `said` are the messages that the client answers for, in its order. `heard` are the messages at the same places at
+    the master, which it takes instead. `settled` are those of `heard` that were waiting for an answer. `accepts_late`
+    is True if the master accepts answers for deliveries of an earlier master.
     """
 
     said: Runs
@@ -74,16 +74,17 @@ def settle(turn: Turn, operation: Settle) -> None:
 
 
 def next_said(consumer: Consumer, count: int) -> Runs:
-    """Return the messages that a client means by its next `count` answers."""
+    """Return the messages that a client's next `count` answers are for."""
     stale, _ = runs.split(consumer.stale, count)
     return stale + runs.split(consumer.in_sequence, count - runs.size(stale))[0]
 
 
 def next_answers(turn: Turn, operation: Settle, consumer: Consumer, count: int) -> Answers:
-    """Return as many of a client's next `count` answers as all settle a message, or all settle none.
+    """Return the longest run of a client's next `count` answers that all settle a message, or all settle none.
 
-    Where answers make room, messages are delivered before later answers are read. A client with a rate answers for all
-    at once, and late only for messages that were delivered again to itself (`hawb.engine.clients.steady.flows`).
+    The run ends there because a settled message makes room for a delivery, and the queue delivers before it reads the
+    next answer. A client with a rate sends its answers together. Its late answers are only for messages that the queue
+    has delivered to it again (`hawb.engine.clients.steady.flows`).
     """
     queue, late = turn.queues.get(consumer.queue), min(count, runs.size(consumer.stale))
     own, _ = runs.split(consumer.in_sequence, count - late)
@@ -105,9 +106,10 @@ def is_known_to(queue: Queue | None, consumer: Consumer) -> bool:
 
 
 def lead(numbers: Runs, known: Runs) -> tuple[int, Runs]:
-    """Return how many of the first `numbers` are all among the `known`, each once, or all not.
+    """Return the length of the longest start of `numbers` that is in `known` as a whole, or not at all.
 
-    Return those among the known as well. `numbers` need not be sorted.
+    Return also the numbers of that start that are in `known`. A repeated number is not in `known` the second time.
+    `numbers` need not be sorted.
     """
     count, found = 0, EMPTY
     for first, last in numbers:
@@ -124,17 +126,17 @@ def lead(numbers: Runs, known: Runs) -> tuple[int, Runs]:
 
 
 def fails(turn: Turn, name: str, answers: Answers) -> bool:
-    """Return True if a queue's process crashes if these answers are rejects.
+    """Return True if the queue's process crashes when these answers are rejects.
 
-    It looks for a message to send to its dead letter exchange, and does not find it.
+    It crashes because it looks up a message for the dead letter exchange, and does not find it.
     """
     return answers.accepts_late and not answers.settled and dead_letters.has_exchange(turn, turn.queues[name])
 
 
 def note_answers(turn: Turn, consumer: Consumer, answers: Answers) -> None:
-    """Record that a client has answered: consumers no longer hold the messages that its answers settle.
+    """Record a client's answers: no consumer holds the settled messages any more.
 
-    Another consumer may lose a message in this way without knowing it.
+    These may include messages of another consumer, which that consumer still believes it holds.
     """
     said = runs.size(answers.said)
     late = min(said, runs.size(consumer.stale))
@@ -174,9 +176,9 @@ def carry_out(turn: Turn, consumer: Consumer, answers: Answers, verdict: str) ->
 
 
 def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
-    """Apply answers at a quorum queue, which is one under every leader.
+    """Apply answers at a quorum queue, where they stay valid after a change of the leader.
 
-    Answers for messages that it has requeued meanwhile are too late.
+    Answers for messages that the queue has requeued meanwhile are too late.
     """
     consumer = turn.consumers[operation.consumer]
     has = arrived(turn, consumer)
@@ -219,10 +221,7 @@ def unheard(one: WaitingOperation) -> WaitingOperation:
 
 
 def arrived(turn: Turn, consumer: Consumer) -> Runs:
-    """Return the present master's deliveries that a client believes it holds, in their order.
-
-    The client does not know of deliveries that did not arrive.
-    """
+    """Return the present master's deliveries that arrived at a client and that it has not answered, in their order."""
     gap = fifo.missing(turn, consumer)
     return runs.within(consumer.in_sequence, runs.minus(runs.normal(consumer.in_sequence), gap))
 
@@ -230,7 +229,7 @@ def arrived(turn: Turn, consumer: Consumer) -> Runs:
 def note_acknowledged(turn: Turn, name: str, numbers: Runs) -> None:
     """Enter a client's acknowledgements into the ledger.
 
-    With automatic acknowledgement the channel answers, not the client.
+    Do not call it for automatic acknowledgements, which the channel sends, not the client.
     """
     turn.book(name, acknowledged=runs.union(turn.account(name).acknowledged, numbers))
 
@@ -251,7 +250,7 @@ def reject(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
 
 
 def requeue(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
-    """Requeue messages at their place."""
+    """Requeue messages at their former places in the queue."""
     fifo.overpay(turn, name, consumer, put_back(turn, name, numbers, "nack"))
 
 

@@ -215,9 +215,9 @@ def dismiss(turn: Turn, name: str) -> None:
 
 
 def lose_sight(turn: Turn, name: str) -> None:
-    """Remove consumers on another side of a partition: messages that they held are requeued, if there is a master.
+    """Remove a classic queue's consumers on other sides of a partition; its master, if any, requeues their messages.
 
-    A quorum queue is one for all sides and keeps them.
+    A quorum queue is the same queue on all sides, and keeps its consumers.
     """
     queue = turn.queues[name]
     if queue.has_group:

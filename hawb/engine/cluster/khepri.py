@@ -3,7 +3,7 @@
 A declaration, deletion, binding or policy is a command in the group's log, so it needs a leader and a majority of
 members. A read uses the node's own copy and works behind links that are cut. Each side of a partition has such a copy:
 a side without a majority changes nothing, and takes over the other side's changes once links are mended
-(`hawb.engine.cluster.rejoining`). A change that cannot be written waits for a leader for at most `STORE_PATIENCE_US`
+(`hawb.engine.cluster.links`). A change that cannot be written waits for a leader for at most `STORE_PATIENCE_US`
 (`hawb.engine.cluster.node_ports`).
 
 The group is simulated as those of quorum queues (`hawb.engine.raft_groups`), with one difference: a change is committed

@@ -11,7 +11,12 @@ Source: `net_kernel`, `rabbit_node_monitor`. Erlang notices a silent link after 
 in hawb after exactly net_ticktime. A node that sees another go down while a third node still sees both makes the
 partition a full one (`rabbit_node_monitor:handle_cast`, partial_partition): one end of the failed link cuts itself off
 from the nodes between. RabbitMQ's test (`partitions_SUITE`, partial_to_full) allows either end, or both; on a 3.10.8
-cluster it was the end that noticed first. With Khepri no node does so, and all nodes rejoin when links are mended.
+cluster it was the end that noticed first.
+
+With Khepri no node restarts, and all nodes rejoin when links are mended (`rejoin`). Metadata is one log, which only a
+majority extends. A side without a majority takes over what the other side has done meanwhile; its nodes keep running,
+with the processes of the queues that they host. A queue that the majority has deleted is deleted with its messages
+(`rabbit_khepri`; `rabbit_node_monitor` of 4.3, without partition handling; `rabbit_amqqueue:on_node_up`).
 """
 
 from __future__ import annotations
@@ -35,8 +40,10 @@ from hawb.engine.cluster.network_ports import (
     queue_names,
     receive_late,
     say_partitioned,
+    say_rejoined,
     say_timed_out,
     send_what_waited,
+    take_in,
     time_out_later,
     withdraw_time_outs,
 )
@@ -50,12 +57,13 @@ from hawb.engine.cluster.node_ports import (
     look_from_outside,
     next_number,
     ranked,
+    reaches_store,
+    runs_anywhere,
     sides,
 )
 from hawb.engine.cluster.partition_handling import look_again, part, pause, reached, see_between
 from hawb.engine.cluster.partitions import split, up_here
 from hawb.engine.cluster.reachability import seen_from, sees
-from hawb.engine.cluster.rejoining import rejoin
 from hawb.engine.cluster.stopping import on_nodes_down
 from hawb.engine.core.state import NOWHERE, Queue
 from hawb.engine.core.turn import Turn
@@ -136,7 +144,7 @@ def time_out(t: Turn, number: int) -> None:
 
 
 def give_up_links(t: Turn, ends: list[int]) -> None:
-    """Make the nodes at both ends of these links take each other for down, and cut off those between them."""
+    """Let the nodes at the ends of these links see each other as down, and handle partial partitions between them."""
     lost = 0
     for node in range(t.setup.nodes):
         for other in range(t.setup.nodes):
@@ -166,7 +174,10 @@ def give_up_links(t: Turn, ends: list[int]) -> None:
 
 
 def fall_apart(t: Turn) -> None:
-    """Split the current side into one side for each group of nodes that see each other, and let each act on it."""
+    """Split the current side into one side for each group of nodes that see each other.
+
+    Each new side handles the nodes that it no longer sees. If there is only one group, only pause nodes.
+    """
     entry, up = cause(t), up_here(t)
     if split(t, up) < 2:
         pause(t)
@@ -180,3 +191,29 @@ def fall_apart(t: Turn) -> None:
             look_from(t, ranked(t, k))
             blame(t, entry)
             on_nodes_down(t, up & ~group)
+
+
+def rejoin(t: Turn) -> None:
+    """Join all sides into one after links are mended. All running nodes see each other as running."""
+    running = 0
+    for node in range(t.setup.nodes):
+        running |= int(runs_anywhere(t, node)) << node
+    for node in range(t.setup.nodes):
+        if running >> node & 1:
+            t.nodes[node].believes = running & ~(1 << node)
+    best = best_side(t)
+    say_rejoined(t, best)
+    for side in sides(t):
+        if side != best and focus_on(t, side):
+            take_in(t, best, side)
+
+
+def best_side(t: Turn) -> int:
+    """Return the side that can write metadata. If none can, all sides have the same metadata: return the first."""
+    first = NOWHERE
+    for side in sides(t):
+        if focus_on(t, side):
+            if reaches_store(t, NOWHERE):
+                return side
+            first = side if first == NOWHERE else first
+    return first

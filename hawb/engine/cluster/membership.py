@@ -11,7 +11,7 @@ again.
 from __future__ import annotations
 
 from hawb.engine import streams
-from hawb.engine.classic import disks
+from hawb.engine.classic import copies
 from hawb.engine.cluster import booting, khepri, metadata, node_commands, partitions, stopping
 from hawb.engine.cluster.booting_ports import INCONSISTENT
 from hawb.engine.cluster.lost_disks import lose_disks
@@ -95,7 +95,7 @@ def reset(turn: Turn, node: int) -> None:
 
 
 def force_reset(turn: Turn, node: int) -> None:
-    """Reset a node that is down without informing the others, who go on counting it (`rabbit_mnesia:force_reset`).
+    """Reset a node that is down. Other nodes still count it as a member (`rabbit_mnesia:force_reset`).
 
     With Khepri it is refused (`rabbit_db:force_reset`).
     """
@@ -191,9 +191,9 @@ def knows_same_queues(turn: Turn, node: int) -> bool:
 
 
 def has_its_members(turn: Turn, node: int) -> bool:
-    """Return True if a node that goes by its own disk alone still has its quorum queue members.
+    """Return True unless the other nodes have forgotten a node and removed its members of quorum queues.
 
-    Otherwise refuse the step: the other nodes have forgotten it and removed its members. A real node keeps them.
+    If they have, refuse the step: on its own disk, a real node still has these members, which hawb does not simulate.
     """
     remembered = turn.nodes[node].remembers
     theirs = () if remembered is None or turn.nodes[node].member else remembered.queues.values()
@@ -246,7 +246,7 @@ def known_members(turn: Turn, node: int) -> frozenset[int]:
 
 
 def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
-    """Let the members forget one of them that is down, on a command sent to `origin`.
+    """Run `rabbitmqctl forget_cluster_node` on `origin`, for a member that is down.
 
     Queues whose master it had go to a promotion candidate or are deleted. With Khepri RabbitMQ first checks whether the
     node runs, and removes the queues' members on it before the node itself, whether or not that succeeds.
@@ -330,7 +330,7 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
         bookkeeping.lose(turn, name, queue.content, reason)
         lifecycle.remove(turn, name, reason)
         return
-    content = disks.on_disks(turn, queue, [chosen])[chosen] or EMPTY
+    content = copies.on_disks(turn, queue, [chosen])[chosen] or EMPTY
     missing, returned = runs.minus(queue.content, content), runs.minus(content, queue.content)
     turn.because = turn.emit(
         "heir_chosen", node=chosen, queue=name, was=turn.settings.names[queue.master],
@@ -350,7 +350,7 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
 
 
 def lose_copies(turn: Turn, node: int, why: str) -> None:
-    """Lose what a node that is down had on its disk."""
+    """Record the loss of all messages on the disk of a node that is down."""
     cause = turn.because
     member_changes.lose_disk(turn, node)
     lose_disks(turn, 1 << node, why, cause)

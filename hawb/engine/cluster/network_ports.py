@@ -96,7 +96,7 @@ def withdraw_time_outs(t: Turn, numbers: set[int]) -> None:
 
 
 def receive_late(t: Turn, q: Queue) -> None:
-    """Let mirrors that were not noticed as gone receive what was under way to them, and answer."""
+    """Let mirrors whose links are back before net_ticktime receive the messages under way, and confirm them."""
     late = [(node, since) for node, since in q.lagging if t.alive(q, node)]
     held = {node: arrived(t, q, node, since) for node, since in late}
     q.lagging, q.contents = (), with_content(q.contents, held)
@@ -105,7 +105,7 @@ def receive_late(t: Turn, q: Queue) -> None:
 
 
 def arrived(t: Turn, q: Queue, node: int, since: int) -> Runs:
-    """Return what a mirror holds once all that its master did since message `since` has arrived."""
+    """Return the messages of a mirror after it has received its master's operations since message `since`."""
     new = runs.common(q.content, ((since, max(t.numbers.get(q.name, 0), since)),))
     return runs.common(runs.union(q.contents[node] or EMPTY, new), q.content)
 
@@ -119,14 +119,14 @@ def forget_recoverable(t: Turn, q: Queue) -> None:
 
 
 def send_what_waited(t: Turn) -> None:
-    """Deliver what was under way."""
+    """Deliver the messages that were under way over links that are back."""
     for sent in t.under_way:
         t.schedule(t.settings.timing.link_latency_us, sent.delivery, sent.because, step=sent.step)
     t.under_way = ()
 
 
 def in_reach(t: Turn) -> None:
-    """Let members of quorum queues reach each other again, and leaders see clients that they had lost sight of."""
+    """Let members of quorum queues see each other as up again, and leaders their clients."""
     inputs.links_healed(t)
     visibility.links_healed(t)
     visibility.in_reach(t)
@@ -141,12 +141,12 @@ def cut_as(t: Turn, number: int) -> list[int]:
 
 
 def note_suspects(t: Turn, ends: list[int]) -> None:
-    """Let members of quorum queues at the ends of these links take each other for down."""
+    """Let members of quorum queues at the ends of these links see each other as down."""
     t.suspected |= set(links_of(ends))
 
 
 def say_timed_out(t: Turn, ends: list[int]) -> None:
-    """Record that the nodes at the ends of these links take each other for down."""
+    """Record that the nodes at the ends of these links see each other as down."""
     t.because = t.emit("links_timed_out", links=[t.settings.named(link) for link in links_of(ends)])
 
 
@@ -182,7 +182,7 @@ def give_up_what_waited(t: Turn) -> None:
 
 
 def split_off(t: Turn, group: int, old: int) -> None:
-    """Give a group of nodes, as bits, records and an agenda of its own, copied from those of its old side."""
+    """Make a group of nodes, as bits, a side with its own records and agenda, copied from its former side."""
     side = MutableSide(replace(t.sides[old].snapshot(), number=t.next_number()))
     t.sides[side.number] = side
     for node in nodes_of(group):
@@ -191,7 +191,7 @@ def split_off(t: Turn, group: int, old: int) -> None:
 
 
 def keep_own_waiting(t: Turn, q: Queue) -> None:
-    """Drop waiting operations of clients on another side, which wait there."""
+    """Drop the waiting operations of clients on other sides. They wait in the records of those sides."""
     access.keep_own(t, q.name)
 
 
@@ -235,9 +235,10 @@ def leave_side(t: Turn, old: int, node: int, entry: int | None) -> None:
 
 
 def leave(side: MutableSide, name: str, node: int) -> Runs:
-    """Remove a node's copy of a queue from the side that it has left; return what the side's queue loses by it.
+    """Remove a node's copy of a queue from the side that the node has left. Return the messages that the side loses.
 
-    A quorum queue loses nothing: its members are one group on all sides.
+    A side loses the messages of a classic queue whose master leaves, and none of a quorum queue, whose members are one
+    group on all sides.
     """
     queue = side.queues[name]
     if queue.has_group:
@@ -352,12 +353,12 @@ def lose_content(t: Turn, q: Queue, why: str) -> None:
 
 
 def remembers(t: Turn, node: int) -> bool:
-    """Return True if a node that is down has kept the records as they were when it went."""
+    """Return True if a node that is down has the records of the time when it went down."""
     return t.nodes[node].remembers is not None
 
 
 def restore_records(t: Turn, node: int) -> int | None:
-    """Restore a node's records as those of a new side, make it the current one, and return the entry of the trace."""
+    """Make a new side of the records on a node's disk, switch to it, and return the trace entry's number."""
     side = remembered.restored(t, node)
     t.sides[side.number] = side
     t.change_node(node, side=side.number, remembers=None)
@@ -366,7 +367,7 @@ def restore_records(t: Turn, node: int) -> int | None:
 
 
 def reclaim_records(t: Turn) -> None:
-    """Count what the current side's queues hold as neither lost nor consumed."""
+    """Count the messages of the current side's queues as neither lost nor consumed."""
     for name in sorted(t.queues):
         bookkeeping.reclaim(t, name, t.held_here(name))
         bookkeeping.count_times(t, name)

@@ -79,7 +79,7 @@ def has_records(t: Turn, node: int) -> bool:
 
 
 def is_forgotten(t: Turn, node: int) -> bool:
-    """Return True if a node takes itself for a member, with Khepri, while the others have forgotten it."""
+    """Return True if, with Khepri, a node counts itself as a member, but the other nodes have forgotten it."""
     value = t.nodes[node]
     return bool(t.setup.khepri) and not value.member and not value.virgin
 
@@ -98,12 +98,12 @@ def connections_at(t: Turn, node: int) -> int:
 
 
 def cause(t: Turn) -> int | None:
-    """Return the trace entry that causes what happens now."""
+    """Return the number of the trace entry that causes the current events."""
     return t.because
 
 
 def blame(t: Turn, entry: int | None) -> None:
-    """Make a trace entry the cause of what follows."""
+    """Make a trace entry the cause of the entries that follow."""
     t.because = entry
 
 

@@ -1,10 +1,10 @@
-"""cluster_partition_handling: nodes that pause until they see enough of the cluster, and sides that restart.
+"""cluster_partition_handling: pause_minority and pause_if_all_down pause nodes, autoheal restarts sides.
 
 Source: `rabbit_node_monitor` (`handle_dead_node`, `await_cluster_recovery`, `partial_partition`), `rabbit_autoheal`.
 The decision depends on the Erlang nodes that a node can reach, whether their broker runs or not. A node pauses by
-stopping its broker as in a controlled shutdown, and checks every second whether it may come back. What its queues did
-about the nodes that went down before it paused stands: a mirror promoted in those milliseconds is promoted in its own
-side's records.
+stopping its broker as in a controlled shutdown, and checks every second whether it may start again. Its queues handle
+the nodes that went down before it pauses, and this is not undone: a mirror promoted in those milliseconds is the master
+in the records of its own side.
 
 Under autoheal the losing sides' nodes restart as soon as every member is up and reachable. `hawb.rules.partitions.wins`
 compares the sides; a connection counts if its client has opened and not closed it.
@@ -39,9 +39,10 @@ POLL_US = 1_000_000
 
 
 def seen(t: Turn, node: int) -> int:
-    """Return the members whose Erlang node a node takes for connected, itself among them, as bits.
+    """Return the members whose Erlang nodes count as connected to a node, itself included, as bits.
 
-    A running node counts no node that it no longer believes running. A paused node counts each node that it reaches.
+    For a running node, these exclude the nodes that it has seen go down. For a paused node, these are the nodes that it
+    reaches.
     """
     bits, runs = 1 << node, runs_anywhere(t, node)
     for other in range(t.setup.nodes):
@@ -52,7 +53,7 @@ def seen(t: Turn, node: int) -> int:
 
 
 def sees_enough(t: Turn, node: int) -> bool:
-    """Return True if a node sees enough of the others to go on."""
+    """Return True if a node need not pause: it sees a majority, or one of the preferred nodes."""
     others = seen(t, node)
     if t.setup.handling == MAJORITY:
         return has_majority(bits_in(others), bits_in(members(t)))
@@ -68,9 +69,9 @@ def fulfilled(t: Turn, node: int) -> bool:
 
 
 def decide_who_pauses(t: Turn) -> None:
-    """Mark the running nodes of the current side that see too few of the others as about to pause.
+    """Mark the running nodes of the current side that see too few nodes as about to pause.
 
-    From then on they confirm nothing to publishers.
+    A marked node sends no more confirms to publishers.
     """
     if t.setup.handling == NOTHING:
         return
@@ -90,15 +91,16 @@ def pause(t: Turn) -> None:
 
 
 def part(t: Turn, a: int, b: int) -> None:
-    """Let two nodes no longer believe each other running."""
+    """Record that each of two nodes sees the other as down."""
     t.nodes[a].believes &= ~(1 << b)
     t.nodes[b].believes &= ~(1 << a)
 
 
 def see_between(t: Turn, a: int, b: int) -> None:
-    """React to a failed link both of whose ends other nodes still see.
+    """Handle a partial partition: the link between `a` and `b` has failed, but other nodes still see both of them.
 
-    Under pause_minority both ends pause until they see all members; otherwise the partition becomes a full one.
+    Under pause_minority `a` and `b` pause until they see all members. Otherwise make the partition a full one. If no
+    node sees both, do nothing.
     """
     between = go_betweens(t, a, b)
     if between and t.setup.handling == MAJORITY:
@@ -108,9 +110,9 @@ def see_between(t: Turn, a: int, b: int) -> None:
 
 
 def go_betweens(t: Turn, a: int, b: int) -> int:
-    """Return the nodes that see both ends of a link and can be asked whether they do, as bits.
+    """Return the nodes that see both `a` and `b`, and that answer when these two ask, as bits.
 
-    A node that went down or silent without being noticed does not answer.
+    A node that is down or unreachable does not answer, even if `a` and `b` have not detected this yet.
     """
     bits = 0
     for node in range(t.setup.nodes):
@@ -120,10 +122,10 @@ def go_betweens(t: Turn, a: int, b: int) -> int:
 
 
 def make_full(t: Turn, a: int, b: int, between: int) -> None:
-    """Cut off one end of a failed link from the nodes that see both ends.
+    """Make a partial partition a full one: disconnect `a` or `b` from the nodes `between`, which see both.
 
-    Which end it is depends on a race in RabbitMQ and on a random draw in hawb. An end that is about to pause leaves it
-    to the other.
+    In RabbitMQ a race decides between the two, in hawb a random draw. A node that is about to pause does not disconnect
+    itself; if both are, neither does.
     """
     first = t.setup.handling != PREFERRED or sees_enough(t, a)
     second = t.setup.handling != PREFERRED or sees_enough(t, b)
@@ -146,7 +148,7 @@ def boot_again(t: Turn, node: int) -> None:
 
 
 def look_again(t: Turn) -> None:
-    """Schedule, in a second, that paused nodes check whether they may go on, and sides whether they can heal."""
+    """Schedule the next check (`look_around`) in a second, if a node is paused or autoheal has sides to heal."""
     waiting = t.setup.heals and are_parted(t)
     for node in range(t.setup.nodes):
         waiting = waiting or t.nodes[node].status == PAUSED
@@ -155,7 +157,7 @@ def look_again(t: Turn) -> None:
 
 
 def look_around(t: Turn) -> None:
-    """Boot the paused nodes that may go on, and heal the sides if autoheal can."""
+    """Boot the paused nodes whose condition is fulfilled, and heal the partition if autoheal can."""
     for node in range(t.setup.nodes):
         if t.nodes[node].status == PAUSED and fulfilled(t, node):
             boot_again(t, node)
@@ -164,7 +166,7 @@ def look_around(t: Turn) -> None:
 
 
 def are_parted(t: Turn) -> bool:
-    """Return True if all members run and reach each other, and are on several sides."""
+    """Return True if all members run and reach each other, but are still on several sides."""
     all_nodes, one, several = members(t), NOWHERE, False
     for node in range(t.setup.nodes):
         if all_nodes >> node & 1:
@@ -176,7 +178,7 @@ def are_parted(t: Turn) -> bool:
 
 
 def reached(t: Turn, node: int) -> int:
-    """Return the nodes that a node reaches, as bits."""
+    """Return the nodes to which a node has a working link, as bits."""
     bits = 0
     for other in range(t.setup.nodes):
         bits |= int(linked(t, node, other)) << other
@@ -184,7 +186,7 @@ def reached(t: Turn, node: int) -> int:
 
 
 def heal_sides(t: Turn) -> None:
-    """Restart all sides but the winning one, in the order of their first nodes."""
+    """Restart the nodes of all sides except the winning one; the side with the first node restarts first."""
     best = winning_side(t)
     say_healing(t, best)
     for first in range(t.setup.nodes):
@@ -197,7 +199,7 @@ def heal_sides(t: Turn) -> None:
 
 
 def winning_side(t: Turn) -> int:
-    """Return the number of the side that the other sides join."""
+    """Return the number of the side that does not restart: it has the most connections, then the most nodes."""
     best, most, largest = NOWHERE, 0, 0
     for first in range(t.setup.nodes):
         if is_first(t, first):

@@ -50,7 +50,7 @@ def up_here(t: Turn) -> int:
 
 
 def split(t: Turn, up: int) -> int:
-    """Split the current side: each group of its nodes `up`, as bits, that see each other gets records of its own.
+    """Split the current side: each group of running nodes (`up`, as bits) that see each other gets its own records.
 
     The first group keeps the side and the nodes that are down. Return the number of groups.
     """
@@ -73,9 +73,9 @@ def split(t: Turn, up: int) -> int:
 
 
 def keep_own(t: Turn, q: Queue) -> None:
-    """Keep, of what waits for a queue, what this side's own clients asked for.
+    """Remove what clients on other sides have in a queue's record: operations that wait for it, and consumers.
 
-    Remove consumers on another side. If the master is on another side, this side has none.
+    If the master is on another side, the queue has no master on this side.
     """
     keep_own_waiting(t, q)
     if not q.up or is_here(t, q.master):
@@ -89,7 +89,7 @@ def keep_own(t: Turn, q: Queue) -> None:
 
 
 def find_records(t: Turn, node: int, found: int) -> None:
-    """Give a node that comes up the records of the node that it has found, or else its own.
+    """Give a booting node the records of the node that it has found, or those on its own disk if it has found none.
 
     Make its side the current one.
     """
@@ -115,7 +115,7 @@ def take_over_records(t: Turn, node: int, old: int, side: int) -> None:
 
 
 def go_back(t: Turn, node: int) -> None:
-    """Let a node that is down boot from the records that were on its disk when it went, as a side of its own.
+    """Let a node boot from the records on its own disk, as a side of its own.
 
     Other nodes may have newer records. They keep those until they boot and find this node running.
     """

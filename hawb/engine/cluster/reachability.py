@@ -35,7 +35,7 @@ def receives_answers(t: Turn, node: int) -> bool:
 
 
 def seen_from(t: Turn, node: int, others: int) -> int:
-    """Return those of `others` that a node sees, directly or by way of others of them, itself among them.
+    """Return the nodes of `others` that a node sees directly or through others of them, itself included.
 
     Both sets are bits.
     """
@@ -59,7 +59,7 @@ def is_believed(t: Turn, node: int) -> bool:
 
 
 def is_unnoticed_down(t: Turn, node: int) -> bool:
-    """Return True if a node has gone down, and a node of the current side still takes it for running."""
+    """Return True if a node is down, but a node of the current side still sees it as running."""
     return not is_running(t, node) and is_believed(t, node)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hawb.engine.classic.disks import persistent
+from hawb.engine.classic.copies import persistent
 from hawb.engine.core import runs
 from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
@@ -52,7 +52,7 @@ def perhaps_delivered(turn: Turn, name: str, node: int, content: Runs) -> Runs:
 
 
 def on_own_disk(turn: Turn, name: str, node: int) -> Runs | None:
-    """Return what a node that is down has on its disk of a queue; None if it has no copy.
+    """Return the messages of a queue on the disk of a node that is down; None if it has no copy.
 
     The other nodes may have removed that node from the queue.
     """

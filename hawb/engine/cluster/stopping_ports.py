@@ -5,7 +5,7 @@ Source: `rabbit_node_monitor`, `rabbit_amqqueue:on_node_down`.
 
 from __future__ import annotations
 
-from hawb.engine.classic import disks
+from hawb.engine.classic import copies
 from hawb.engine.classic.failover import remove_from_queue, shut_down_master
 from hawb.engine.classic.mirrors import end_master
 from hawb.engine.clients import confirms, connections
@@ -139,7 +139,7 @@ def give_masters_away(t: Turn, node: int) -> None:
 def lose_unwritten(t: Turn, node: int) -> None:
     """Lose the messages that a node had not written to disk."""
     for name in t.queue_names():
-        disks.lose_unwritten(t, name, node)
+        copies.lose_unwritten(t, name, node)
 
 
 def fall_silent(t: Turn, node: int) -> None:
@@ -151,7 +151,7 @@ def fall_silent(t: Turn, node: int) -> None:
 
 
 def publishers_gone(t: Turn, dead: int) -> None:
-    """Close the channels at nodes that went down: they never receive the confirms of what they sent."""
+    """Close the channels at nodes that went down. They never receive confirms for the messages that they sent."""
     for node in nodes_of(dead):
         confirms.client_gone(t, node)
         visibility.channels_gone(t, node)

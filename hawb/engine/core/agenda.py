@@ -33,7 +33,7 @@ class Plan(Open[int, tuple]):
 
 
 class Planned(Collection[tuple]):
-    """The entries of a long agenda at one moment, in no order. `pending` is how many of them are not timers."""
+    """The unsorted entries of a long agenda at one moment. `pending` is the number of entries other than timers."""
 
     __slots__ = ("pending", "version")
 

@@ -16,7 +16,7 @@ from hawb.engine.core.turn import Turn
 
 
 def lose(turn: Turn, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
-    """Book messages as lost, apart from those that another side still holds."""
+    """Count messages as lost, except those that another side still holds."""
     numbers = runs.minus(numbers, turn.held_elsewhere(queue))
     if not numbers:
         return

@@ -75,7 +75,7 @@ class LinksTimeOut(Struct, frozen=True):
 
 
 class LookAround(Struct, frozen=True):
-    """A second has passed since a node or link came back. Nodes that wait for others look which are there."""
+    """A second has passed since a node or link came back. Waiting and paused nodes check which nodes they see."""
 
 
 class BootAttempt(Struct, frozen=True):
@@ -267,7 +267,7 @@ class SyncTooSlow(Struct, frozen=True):
 
 
 class MetadataChanged(Struct, frozen=True):
-    """Something was declared, deleted, bound or set with Khepri, so that the store's log has one command more."""
+    """A declaration, deletion, binding or policy has added a command to the log of the metadata store (Khepri)."""
 
 
 class MetadataAvailable(Struct, frozen=True):

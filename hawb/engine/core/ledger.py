@@ -17,17 +17,17 @@ REMOVALS = ("acknowledged", "expired", "dropped", "dead_lettered", "rejected", "
 
 
 class Outage(Struct, frozen=True):
-    """Time spent in a condition: the total so far, and since when the condition holds (None: it does not)."""
+    """The total time spent in a condition, and the time since which the condition holds (None: it does not hold)."""
 
     total_us: int = 0
     since_us: int | None = None
 
     def begin(self, now_us: int) -> Outage:
-        """Return the outage with the condition holding from now on."""
+        """Return a copy in which the condition holds since `now_us`; unchanged if it held already."""
         return self if self.since_us is not None else Outage(self.total_us, now_us)
 
     def end(self, now_us: int) -> Outage:
-        """Return the outage with the condition over."""
+        """Return a copy in which the condition has ended at `now_us`; unchanged if it did not hold."""
         return Outage(self.at(now_us)) if self.since_us is not None else self
 
     def at(self, now_us: int) -> int:

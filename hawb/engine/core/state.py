@@ -64,7 +64,7 @@ def with_content(contents: tuple[Runs | None, ...], changed: dict[int, Runs | No
 
 
 class Node(Struct):
-    """A node, and what it knows of the other nodes. Only a turn writes to it.
+    """A node, and which other nodes it sees as running. Only a turn writes to it.
 
     Only members whose disk is not empty (`virgin`) ever run.
     """
@@ -99,7 +99,7 @@ class Node(Struct):
 
     @property
     def believes_running(self) -> list[int]:
-        """Return the other members that the node takes for running, in their order."""
+        """Return the other members that the node sees as running, sorted."""
         return nodes_of(self.believes)
 
 
@@ -309,7 +309,7 @@ class Queue(Struct):
 
 
 class StoreView(Struct):
-    """What a side knows of the metadata store (Khepri).
+    """The metadata store (Khepri) as seen by one side of a partition.
 
     `master` is the leader, NOWHERE if the side knows none. `up` is True if the leader can commit. Only a turn writes to
     it.
@@ -340,7 +340,7 @@ class Unread(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True):
-    """What nodes that see each other know together."""
+    """One side of a partition: the records that its nodes share. Without a partition there is one side."""
 
     number: int
     policies: tuple[Policy, ...] = ()

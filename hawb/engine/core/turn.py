@@ -26,8 +26,7 @@ from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.core.settings import Settings, Setup, setup_of
 from hawb.engine.core.state import NOWHERE, RUNNING, Node, Queue, Side, State
-from hawb.engine.core.trace import Entry
-from hawb.engine.core.trace_writer import OF_NO_STEP, TraceWriter
+from hawb.engine.core.trace import OF_NO_STEP, Entry, TraceWriter
 from hawb.engine.core.versions import closed, opened
 from hawb.engine.raft_groups.group import Proposal, groups_of
 from hawb.rules.policies import Policy
@@ -49,7 +48,7 @@ def write(record: Record, fields: dict[str, object]) -> Record:
 
 
 def place_of(event: object) -> int | None:
-    """Return the node at which an event happens, whatever its side is by then; None for an event of a queue."""
+    """Return the node at which an event happens, even if the node changes sides; None for an event of a queue."""
     return getattr(event, "node", None)
 
 

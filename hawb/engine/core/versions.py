@@ -68,7 +68,7 @@ class Open(dict[Key, Value]):
 
 
 class Version(Mapping[Key, Value]):
-    """A large map as it was at one moment: its entries, or what to undo in the map of the next moment."""
+    """A large map at one moment: its entries, or the changes to undo in the map of the next moment."""
 
     __slots__ = ("_entries", "_next", "_was")
 

@@ -66,7 +66,7 @@ def _command_key(command: object, proposal: Callable[[Proposal], tuple]) -> obje
 
 
 def numbers_of(state: State, name: str) -> Iterable[Runs]:
-    """Yield the messages of all undecided proposals, as they wait and in logs, and of entries under way to logs."""
+    """Yield the messages of all undecided proposals: of those that wait, are in logs, or are under way to a member."""
     group = state.groups[name]
     yield from (proposal.numbers for proposal in group.waiting)
     for member in group.members.values():
@@ -98,9 +98,9 @@ def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked)
 
 
 def _unused(state: State, queue: Queue) -> tuple[int, int] | None:
-    """Return how long a queue with `x-expires` has been unused, and when its leader's next tick is due.
+    """Return for how long a queue with `x-expires` has been unused, and how far its leader's tick timer has come.
 
-    The time counts up to the queue's expiry. Return None without `x-expires`.
+    The first number is at most a little more than the expiry. Return None without `x-expires`.
     """
     expires_ms = limits_of(queue).expires_ms
     if expires_ms is None:
@@ -123,7 +123,7 @@ def _ranked_pairs(pairs: Iterable[tuple[object, Runs]], ranked: Ranked) -> tuple
 
 
 def is_in_flight(state: State, name: str) -> bool:
-    """Return True if anything is under way between a group's members, or to their disks."""
+    """Return True if a message between a group's members, or a write to a member's disk, is under way."""
     return any(True for _ in _of_raft(state, name))
 
 
@@ -133,7 +133,7 @@ def _of_raft(state: State, name: str) -> Iterable[RaftArrives | RaftWritten]:
 
 
 def _base(group: Group) -> int:
-    """Return the last index up to which all members have the same on disk, and which the queue has applied."""
+    """Return the last applied index up to which all members have the same entries on disk."""
     return group.applied - max((group.behind(node) for node in group.members), default=0)
 
 
@@ -143,7 +143,7 @@ def _terms(member: Member, base: int) -> Iterable[int]:
 
 
 def _term_at(log: Log, index: int) -> int:
-    """Return the term of an entry; of one that a snapshot stands for, the snapshot's."""
+    """Return the term of an entry. If the snapshot includes the entry, return the snapshot's term."""
     return log.snapshot.term if index <= log.snapshot.index else log.term_at(index) or 0
 
 
@@ -156,7 +156,7 @@ def _renamed(nodes: Iterable[int], names: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class _Seen:
-    """Members as they are from an index `start` on, with indices counted from `base`.
+    """Make keys of members from their entries after index `start`, with indices relative to `base`.
 
     Terms without a rank are kept as they are.
     """
@@ -183,7 +183,7 @@ class _Seen:
         )  # fmt: skip
 
     def _known(self, index: int) -> int:
-        """Return an index counted from `base`, at least 0: up to `base` all members have the same anyway."""
+        """Return an index relative to `base`, or 0 if it is smaller: up to `base` all members are the same."""
         return max(index - self._base, 0)
 
     def _term(self, term: int) -> int:

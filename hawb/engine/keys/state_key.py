@@ -148,7 +148,7 @@ def _interchangeable(state: State, settings: Settings) -> bool:
 
 
 def _new_names(state: State) -> list[int]:
-    """Return for each node its place when nodes are sorted by what they are and hold."""
+    """Return for each node its rank, with nodes sorted by their state and their replicas."""
     queues = [state.queues[name] for name in sorted(state.queues)]
     clients = sorted((one.name, one.node) for one in (*state.consumers.values(), *state.publishers.values()))
 
@@ -244,7 +244,7 @@ def _sync(time_us: int, sync: Sync, names: tuple[int, ...]) -> tuple:
 
 
 def _looks(state: State, settings: Settings, consumer: Consumer) -> bool:
-    """Return True if the age of a client's deliveries counts: its channel is there, and has a timeout."""
+    """Return True if the age of a client's deliveries matters: its channel is open and has a consumer timeout."""
     if consumer.state == "closed":
         return False
     number = state.nodes[consumer.node].side

@@ -157,7 +157,7 @@ def withdraw(turn: Turn, event: GiveUp) -> Operation:
 
 
 def keep_own(turn: Turn, name: str) -> None:
-    """Drop operations of clients on another side, which wait there and time out there."""
+    """Drop the waiting operations of clients on other sides. They wait, and time out, in the records of those sides."""
     drop(turn, name, lambda operation: not turn.is_here(operation.node))
 
 

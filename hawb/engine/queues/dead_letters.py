@@ -112,7 +112,7 @@ def letters(queue: Queue, ordered: Runs, batches: tuple[Batch, ...], reason: str
 def destinations(
     turn: Turn, queue: Queue, exchange: str, letter: Letter, reason: str
 ) -> tuple[list[str], list[str]]:
-    """Return the queues that a letter goes to, and those bound queues that it is kept from because of a cycle."""
+    """Return the queues that receive a dead letter, and the bound queues that do not, because of a cycle."""
     found = exchanges.routed(turn, queue.vhost, exchange, letter.routing_keys)
     kept = [target for target in found if reason != REJECTED and is_cycle(target, letter.deaths)]
     return [target for target in found if target not in kept], kept

@@ -173,9 +173,9 @@ def used(turn: Turn, name: str) -> None:
 
 
 def set_expiry(turn: Turn, name: str) -> None:
-    """Schedule the tick at which a quorum queue's leader finds it expired, if it stays unused.
+    """Schedule the tick at which the leader of an unused quorum queue deletes it because of x-expires.
 
-    A new leader that ticks at once finds at that tick a queue that had expired before its election.
+    In releases whose leaders tick once they are elected, a queue that had expired before the election is deleted then.
     """
     queue = turn.queues[name]
     stop_looking(turn, name)
@@ -199,7 +199,7 @@ def stop_looking(turn: Turn, name: str, *also: type) -> None:
 
 
 def is_unused(turn: Turn, queue: Queue) -> bool:
-    """Return True if a quorum queue has no consumer in reach and no consumer in reach holds any of its messages."""
+    """Return True if no reachable consumer uses a quorum queue: none is subscribed, and none holds messages."""
     suspected = fifo.of(queue).suspected
     holders = (one for one in consumers_of(turn.consumers, queue.name) if one.name not in suspected)
     return not set(queue.consumers) - suspected and not any(one.held for one in holders)

@@ -148,9 +148,10 @@ def length_and_bytes(queue: Queue) -> tuple[int, int]:
 
 
 def notify_publishers(turn: Turn, name: str) -> None:
-    """Let a quorum queue inform channels, after a command, to reject what is published, once each, or to go on.
+    """After a command, inform the channels of a quorum queue that it has become too long, or has room again.
 
-    Before 4.0 they are not informed when the limit that made them reject is removed.
+    Channels reject publishes while the queue is too long (reject-publish). Each channel is informed once. Before 4.0
+    channels are not informed if the limit is removed.
     """
     queue = turn.queues.get(name)
     if queue is None or not fifo.of(queue).enqueuers:

@@ -305,7 +305,7 @@ def watch(turn: Turn, name: str) -> None:
 
 
 def compared(turn: Turn, event: PolicyCompared) -> None:
-    """Let a quorum queue apply a policy that changed while it had no leader, unless it has done so meanwhile."""
+    """Let a quorum queue apply a policy that changed while it had no leader, unless it has applied it already."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.master == event.node and seems_changed(turn, queue):
         turn.change_queue(event.queue, pending_settings=None)

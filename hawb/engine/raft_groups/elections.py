@@ -56,7 +56,7 @@ def lacks_leader(t: Turn, g: Group, node: int) -> bool:
 
 
 def is_suspected(t: Turn, g: Group, node: int, other: int) -> bool:
-    """Return True if a node takes another for down."""
+    """Return True if a node sees another one as down."""
     if reached(t, g, node) >> other & 1:
         return False
     return has_given_up(t, node, other) or not (hosts(t, g, other) or t.nodes[other].silent)
@@ -97,7 +97,7 @@ def ask_who_leads(t: Turn, g: Group, member: Member) -> None:
 
 
 def possible_voters(t: Turn, g: Group, candidate: Member, electors: int) -> int:
-    """Return those of `electors`, as bits, that would not refuse or ignore a candidate in any case."""
+    """Return the `electors`, as bits, that may vote for a candidate: they do not ignore it, and need not refuse it."""
     found = 0
     for node in range(t.setup.nodes):
         if electors >> node & 1:

@@ -23,7 +23,7 @@ class RaftArrives(Struct, frozen=True):
 
 
 class RaftWritten(Struct, frozen=True):
-    """The disk of a member has written what the member asked for.
+    """A write to a member's disk is complete.
 
     `boot` is the node's boot count, which distinguishes the write from one before the node was started again.
     """
@@ -70,7 +70,7 @@ class HandoverDue(Struct, frozen=True):
 
 
 class LeaderElected(Struct, frozen=True):
-    """Channels learn of a quorum queue's new leader, and send it again what is not decided."""
+    """Channels learn of a quorum queue's new leader, and send it the undecided proposals again."""
 
     queue: str
     node: int

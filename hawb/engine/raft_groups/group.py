@@ -1,6 +1,6 @@
-"""A quorum queue's Raft group: its members, and the clients' proposals that are not decided yet.
+"""A Raft group of a quorum queue, a stream or the metadata store: members, and proposals that are not applied yet.
 
-A turn writes to a copy of its own (`Groups`).
+A moment's groups never change. A turn copies a group before it writes to it (`Groups`).
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ Channel = tuple[str, int, tuple[bool, bool]]
 
 
 class Proposal(Struct, frozen=True):
-    """A client's operation on a queue, as a command of its log.
+    """A client's operation on a queue, as a command of the queue's log.
 
-    `number` is unique. `node` is the node of the channel that asked, and that sends the proposal again to a new leader
-    until it is decided; NOWHERE for the leader itself, GONE if that channel is gone. `step` is the step behind it. A
-    proposal that publishes stands for as many entries as it has messages, whose `numbers` these are.
+    `number` is unique. `node` is the node of the client's channel, which sends the proposal again to each new leader
+    until it is decided; NOWHERE if the leader itself proposes, GONE if the channel has closed. `step` is the number of
+    the step that caused the proposal. A proposal that publishes takes one log entry for each of its messages;
+    `numbers` are the numbers of these messages.
     """
 
     number: int
@@ -42,7 +43,7 @@ class Proposal(Struct, frozen=True):
     numbers: Runs = EMPTY
 
     def part(self, offset: int, count: int) -> Proposal:
-        """Return the proposal that `count` of the entries stand for, from the one at `offset` on."""
+        """Return the part of the proposal that takes `count` entries, from the one at `offset` on."""
         _, numbers = split(self.numbers, offset)
         return replace(self, numbers=split(numbers, count)[0])
 
@@ -53,44 +54,44 @@ class Proposal(Struct, frozen=True):
 
 
 class Group(Struct):
-    """The members by their nodes, each with its log, whether its node runs or not.
-
-    `number` distinguishes the group from one of an earlier queue of that name. `applied` is the index up to which the
-    queue has applied what is committed, by Raft's state-machine safety the same for all members. `waiting` are
-    proposals that are not applied yet, in the order in which clients made them. `stopped` are the running nodes, as
-    bits, whose members do not run.
-
-    `places` are indices up to which logs may be cut one day (`hawb.engine.quorum.log`); `published_at_place` is the
-    number of messages published when the last one was noted, and `cut_at` is the index up to which logs may be cut now.
-    `requeued` are messages that were appended again, by the index of their first entry, and `moved` those that the last
-    command thereby put at the queue's end. `asked` has the node of the leader that an unregistered channel asks
-    (`hawb.engine.raft_groups.registration.asks_unreachable_node`), and for a stream's channels the leader that they
-    know of (`hawb.engine.streams`).
-    """
+    """A Raft group under the name of its queue. A member stays in it while its node is down."""
 
     name: str
     number: int
+    """It distinguishes the group from that of an earlier queue of the same name."""
     members: dict[int, Member]
+    """The members by node, each with its log."""
     applied: int = 0
+    """The log index up to which commands are applied; one for all members, by Raft's state-machine safety."""
     waiting: tuple[Proposal, ...] = ()
+    """The proposals that are not applied yet, in the order in which clients made them."""
     stopped: int = 0
+    """The running nodes whose members do not run, as bits."""
     places: tuple[int, ...] = ()
+    """Indices up to which logs may be truncated later (`hawb.engine.quorum.log`)."""
     cut_at: int = 0
+    """The index up to which logs may be truncated now."""
     moved: Runs = EMPTY
+    """The messages that the last command moved to the end of the queue by appending them again."""
     requeued: tuple[tuple[int, Runs], ...] = ()
+    """The messages that were appended again, with the index of their first entry."""
     published_at_place: int = 0
+    """The number of messages that were published when the last of `places` was added."""
     asked: tuple[tuple[Channel, int], ...] = ()
+    """The node to which each channel sends: an unregistered channel of a quorum queue asks the leader there
+    (`hawb.engine.raft_groups.registration.asks_unreachable_node`); a stream's channel takes it for the leader
+    (`hawb.engine.streams`)."""
 
     def leaders(self) -> list[Member]:
-        """Return the members that take themselves for leaders, the one of the latest term first."""
+        """Return the members in the role of leader, by term, the latest first."""
         found = [member for member in self.members.values() if member.role == LEADER]
         return sorted(found, key=lambda member: -member.term)
 
     def behind(self, node: int) -> int:
         """Return the number of applied entries that a member does not have on disk.
 
-        The most up-to-date log has them all (Raft's leader completeness), and two logs that agree at an index agree up
-        to it (log matching).
+        Compare its log with the most up-to-date log, which has all applied entries (Raft's leader completeness). Two
+        logs that agree at an index agree on all entries before it (log matching).
         """
         if node not in self.members:
             return self.applied
@@ -111,7 +112,7 @@ class Group(Struct):
 
 
 def copied(group: Group) -> Group:
-    """Return a copy that shares no record with the group."""
+    """Return a deep copy of the group: writing to it does not change the original."""
     own = copy(group)
     own.members = {node: copy(member) for node, member in group.members.items()}
     for member in own.members.values():
@@ -120,7 +121,7 @@ def copied(group: Group) -> Group:
 
 
 def standing(name: str, number: int, members: tuple[int, ...], commands: int) -> Group:
-    """Return a group all of whose members have `commands` commands in the log and committed."""
+    """Return a group all of whose members have the same log of `commands` commands, all committed."""
     opening = (Run(1, 1, 1, NOOP), *((Run(2, commands, 1, "standing"),) if commands else ()))
     log = Log.of(Snapshot(members=tuple(sorted(members))))
     for run in opening:
@@ -132,13 +133,13 @@ def standing(name: str, number: int, members: tuple[int, ...], commands: int) ->
 
 
 class _Owned(dict[str, Group]):
-    """Groups by their queues' names, while a turn writes to them; `copied` names those that it has copied."""
+    """The groups of a turn by queue name. `copied` has the names of the groups that the turn has copied so far."""
 
     __slots__ = ()
     copied: set[str]
 
     def own(self, name: str) -> Group:
-        """Return a group to write to: from the first time on a copy of the one in the moment before."""
+        """Return a group that the turn may write to. The first call for a name copies the group."""
         if name not in self.copied:
             self.copied.add(name)
             self[name] = copied(self[name])
@@ -146,7 +147,7 @@ class _Owned(dict[str, Group]):
 
 
 class Groups(_Owned):
-    """Few groups, copied into a dict."""
+    """The groups of a turn as a plain dict, which is fast for few groups."""
 
     __slots__ = ("copied",)
 
@@ -156,7 +157,7 @@ class Groups(_Owned):
 
 
 class ManyGroups(_Owned, Open[str, Group]):
-    """So many groups that a turn takes the map over."""
+    """The groups of a turn as a persistent map, for so many groups that copying a dict is slow."""
 
     __slots__ = ("copied",)
 
@@ -171,5 +172,5 @@ def groups_of(before: Mapping[str, Group]) -> Groups | ManyGroups:
 
 
 def proposals(log: Log, after: int) -> Iterator[Proposal]:
-    """Return the proposals in a log behind an index."""
+    """Yield the proposals in a log after an index."""
     return (run.command for run in log.between(after + 1, log.last_index) if isinstance(run.command, Proposal))

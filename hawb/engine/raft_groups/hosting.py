@@ -75,7 +75,7 @@ def message_arrives(t: Turn, g: Group, node: int, message: AnyMessage) -> None:
 
 
 def written(t: Turn, g: Group, node: int, event: Written) -> None:
-    """Report to a member that its disk has written what it asked for."""
+    """Report to a member that a write to its disk is complete."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
     on_written(out, member, event)
@@ -105,7 +105,7 @@ def command(t: Turn, g: Group, node: int, proposal: Proposal) -> None:
 
 
 def tick(t: Turn, g: Group, node: int) -> None:
-    """Let a leader send again what was not answered."""
+    """Let a leader send the unanswered messages to its followers again."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
     on_tick(out, member)
@@ -214,7 +214,7 @@ def member_up(t: Turn, g: Group, node: int) -> None:
 
 
 def look_around(t: Turn, g: Group) -> None:
-    """Let leaders send what was missed, once a node or link is back.
+    """Let leaders send the entries that members have missed, once a node or link is back.
 
     Members without a leader set their election timers.
     """
@@ -263,7 +263,7 @@ def start_anew(t: Turn, g: Group, node: int) -> None:
 
 
 def lose_member(t: Turn, g: Group, node: int) -> None:
-    """Lose what a member had on its node's disk."""
+    """Remove a member's log from its node's disk."""
     drop_member(t, g, node)
     plan(t, g, 0, LOG_CUT, node)
     refresh(t, g)

@@ -67,14 +67,14 @@ def arrive(turn: Turn, group: Group, event: RaftArrives) -> None:
 
 @at_member
 def written(turn: Turn, group: Group, event: RaftWritten) -> None:
-    """Report to a member that its disk has written what it asked for."""
+    """Report to a member that a write to its disk is complete; ignore writes from before its node was started again."""
     if turn.nodes[event.node].boots == event.boot:
         hosting.written(turn, group, event.node, event.written)
 
 
 @at_member
 def handover_due(turn: Turn, group: Group, event: HandoverDue) -> None:
-    """Let a leader that was to hand over and still leads take commands again, those first that have waited."""
+    """Let a leader whose handover has failed accept commands again, first those that have waited."""
     if group.members[event.node].transferring_to != NOWHERE:
         ask_leader(turn, event.queue, event.node, ConditionTimeout())
         turn.schedule(0, MajorityReached(event.queue, event.node, event.group))

@@ -324,7 +324,7 @@ def revive(turn: Turn, node: int) -> None:
 
 
 def lose_disk(turn: Turn, node: int) -> None:
-    """Lose what members at a node had on its disk."""
+    """Remove the logs of all members on a node from its disk."""
     for name, group in sorted(turn.groups.items()):
         if node in group.members and (name == STORE or turn.queues.get(name) is not None):
             hosting.lose_member(turn, turn.groups.own(name), node)

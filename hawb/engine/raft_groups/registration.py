@@ -83,7 +83,7 @@ def registration_us(t: Turn, g: Group, channel: Channel) -> int:
 
 
 def await_registration(t: Turn, g: Group, channel: Channel) -> None:
-    """Let a channel wait for its registration with its first message; its other messages wait behind that."""
+    """Let a channel register with its first message. Its other messages wait until it is registered."""
     for p in waiting_of(t, g):
         if p.node != GONE and channel_of(t, p) == channel:
             wait_with(t, g, p, channel)

@@ -36,7 +36,7 @@ def learns_of_leaders(t: Turn, g: Group, channel: Channel) -> bool:
 
 
 def gets_to_leader(t: Turn, g: Group, channel: Channel) -> bool:
-    """Return True if what a channel sends reaches the leader.
+    """Return True if the messages of an unregistered channel reach the leader.
 
     A channel that is not informed of leaders sends to the one that it began with: that node rejects the message and
     names its leader, or does not answer.

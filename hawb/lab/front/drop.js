@@ -6,8 +6,8 @@ function render({ model, el }) {
   dictionary = model.get("words");
   el.lang = language = model.get("tag");
   el.classList.add("hawb-lesson", "hf");
-  const field = make("input", { type: "file", multiple: true, "aria-label": model.get("tells"), onchange: () => take([...field.files]) });
-  const place = make("label", { class: "hf-place" }, make("b", { text: word("Drop files here, or choose them") }), make("small", { text: model.get("tells") }), field);
+  const field = make("input", { type: "file", multiple: true, "aria-label": model.get("description"), onchange: () => take([...field.files]) });
+  const place = make("label", { class: "hf-place" }, make("b", { text: word("Drop files here, or choose them") }), make("small", { text: model.get("description") }), field);
   const refused = make("p", { class: "hf-refused", role: "alert" });
   el.replaceChildren(place, refused);
   keep_keys(el);

@@ -33,7 +33,7 @@ that trials without partitions are as fast as if there were none.
 
 - `partitioned_state`: the record of a trial, and the current side
 - `network_rules`, `network_ports`: links that fail, and how one side becomes several and several one, which is
-  `links`, `partitions` and `rejoining` of `hawb.engine.cluster` compiled
+  `links` and `partitions` of `hawb.engine.cluster` compiled
 - `books`: each side's messages
 - `links`: what lags behind cut links, and deliveries under way over them
 - `partitioned_nodes`: nodes on each side, and an operator's actions on them

@@ -1,18 +1,17 @@
 """The publisher closes, and flow control blocks it.
 
-This is `hawb.engine.clients.steady.closing` and `credit` with the kernel's ports.
+This is `hawb.engine.clients.steady.closing` and `credit_flow` with the kernel's ports.
 """
 
 from __future__ import annotations
 
-from hawb.engine.clients.steady import closing, publisher_ports
-from hawb.engine.clients.steady import credit as flow_control
+from hawb.engine.clients.steady import closing, credit_flow, publisher_ports
 from hawb.study.compiled import Binding
 from hawb.study.kernel import steady_ports
 from hawb.study.kernel.record_rules import RECORD
 
 PUBLISHERS = Binding(publisher_ports.PORTS, steady_ports, RECORD)
 
-UNHINDERED = flow_control.UNHINDERED
-credit, lag_us = PUBLISHERS.of(flow_control.credit_towards), PUBLISHERS.of(closing.lag_us)
+UNHINDERED = credit_flow.UNHINDERED
+credit, lag_us = PUBLISHERS.of(credit_flow.credit_towards), PUBLISHERS.of(closing.lag_us)
 close, close_with_nodes = PUBLISHERS.of(closing.close), PUBLISHERS.of(closing.close_with_nodes)

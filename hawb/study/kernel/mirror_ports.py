@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.engine.classic import ports
 from hawb.engine.core import randomness
-from hawb.rules import selection
+from hawb.rules import mirror_placement
 from hawb.study.compiled import inner, rule, with_arrays
 from hawb.study.kernel import answers, deliveries, state, windows
 from hawb.study.kernel.deliveries import defer
@@ -36,13 +36,13 @@ RETURNING, ADDING, LEAVE_UNSYNCHRONISED = ports.RETURNING, ports.ADDING, ports.L
 AT_HAND, NO_RECORD = 0, 0
 __all__ = ["AUTOMATIC_SYNC", "POLICY_TAKES_EFFECT", "REPLICA_GONE", "SYNC_FINISHED"]
 
-SHUFFLE_MIRRORS, EXACTLY = randomness.SHUFFLE_MIRRORS, selection.EXACTLY
+SHUFFLE_MIRRORS, EXACTLY = randomness.SHUFFLE_MIRRORS, mirror_placement.EXACTLY
 CODE = 3 * MOST_NODES + 1
 """The number of bits of a list of nodes as a number."""
 
 forget_answers, count_time = answers.forget_replicas, state.count_times
 release_waiting, deliver_ready = deliveries.release, deliveries.deliver
-wanted_replicas = rule(selection.wanted_replicas)
+wanted_replicas = rule(mirror_placement.wanted_replicas)
 
 # Policy
 

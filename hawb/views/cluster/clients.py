@@ -53,8 +53,8 @@ def html(outcome: dict, was: dict | None = None) -> str:
         for kind, columns in (("consumers", CONSUMERS), ("publishers", PUBLISHERS))
         if outcome[kind]
     ]
-    nobody = _("No consumer, and no steady publisher.")
-    return "".join(tables) or f"<p>{nobody}</p>"
+    no_clients = _("No consumer, and no steady publisher.")
+    return "".join(tables) or f"<p>{no_clients}</p>"
 
 
 def _clients(kind: str, columns: dict[str, Callable[[dict], str]], clients: dict, before: dict) -> str:

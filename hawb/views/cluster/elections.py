@@ -62,7 +62,7 @@ class Round(Struct):
     ended_us: int = -1
 
 
-class Told(Struct):
+class BallotEvent(Struct):
     """A sentence about a ballot, and the route of its message; `nodes` are the candidates if nothing moves.
 
     Requests, and votes that are granted, have no sentence of their own: `_joined` has one about all of a candidate.
@@ -92,40 +92,40 @@ def flown(after: Moment, before: Moment | None, names: Sequence[str], chosen: st
     # A step with a time may branch off before the first moment, which is settled.
     branches = [*ballots[common : common + 1], *known[common : common + 1]]
     since_us = min([before.state.time_us, *(ballot.t_us - 1 for ballot in branches)])
-    told = [one for one in Elections(after, names).told(ballots) if one.t_us > since_us]
-    groups = {one.group for one in told}
+    events = [one for one in Elections(after, names).events(ballots) if one.t_us > since_us]
+    groups = {one.group for one in events}
     has_classic = any(queue.type == CLASSIC for side in after.state.sides for queue in side.queues.values())
     if chosen:
-        told = [one for one in told if one.group == chosen]
+        events = [one for one in events if one.group == chosen]
     elif len(groups) > MOST_GROUPS or has_classic:
         return []
-    together: dict[tuple, list[Told]] = {}
-    for one in sorted(told, key=lambda one: one.t_us):
+    together: dict[tuple, list[BallotEvent]] = {}
+    for one in sorted(events, key=lambda one: one.t_us):
         together.setdefault((one.t_us, one.kind, one.group, one.term), []).append(one)
     return [_movement(ones, names) for ones in together.values()]
 
 
-def _movement(told: list[Told], names: Sequence[str]) -> dict:
-    first = told[0]
-    sentences = [one.text for one in told if one.text] or _joined(told, names)
+def _movement(events: list[BallotEvent], names: Sequence[str]) -> dict:
+    first = events[0]
+    sentences = [one.text for one in events if one.text] or _joined(events, names)
     return {
         "kind": first.kind, "t": first.t_us / MICROSECONDS, "event": first.kind, "queue": first.group, "node": None,
-        "count": 1, "routes": [[names[a], names[b]] for one in told for a, b in one.routes], "places": [],
-        "at": [names[node] for one in told for node in one.nodes], "term": first.term,
+        "count": 1, "routes": [[names[a], names[b]] for one in events for a, b in one.routes], "places": [],
+        "at": [names[node] for one in events for node in one.nodes], "term": first.term,
         "text": " ".join(sentences),
     }  # fmt: skip
 
 
-def _joined(told: list[Told], names: Sequence[str]) -> list[str]:
+def _joined(events: list[BallotEvent], names: Sequence[str]) -> list[str]:
     """Return a sentence about each candidate that asks, or is granted votes, at the same time."""
-    asks, members = told[0].kind in ("ask", "stand"), {}
-    for one in told:
+    asks, members = events[0].kind in ("ask", "stand"), {}
+    for one in events:
         ((source, target),) = one.routes
         candidate, member = (source, target) if asks else (target, source)
         members.setdefault(candidate, []).append(shown(names[member]))
     return [
-        _sentence(told[0].kind, len(others),
-                  {"candidate": shown(names[candidate]), "members": listing(others), "term": whole(told[0].term)})
+        _sentence(events[0].kind, len(others),
+                  {"candidate": shown(names[candidate]), "members": listing(others), "term": whole(events[0].term)})
         for candidate, others in members.items()
     ]  # fmt: skip
 
@@ -150,12 +150,12 @@ def under_way(state: State, names: Sequence[str], groups: Container[str]) -> lis
             words = {"source": shown(names[one.source]), "target": shown(names[one.target]), "term": whole(one.term)}
             text = _("Under way from {source} to {target}: {what}, term {term}.", what=_(what), **words)
             route = one.source, one.target
-            found.append(_movement([Told(state.time_us, kind, group, one.term, text, (route,))], names))
+            found.append(_movement([BallotEvent(state.time_us, kind, group, one.term, text, (route,))], names))
     return found
 
 
 class Elections:
-    """The elections of a story, told from its ballots."""
+    """The elections of a story, derived from its ballots."""
 
     def __init__(self, after: Moment, names: Sequence[str]):
         self.state, self.names = after.state, names
@@ -168,8 +168,8 @@ class Elections:
         self.led = {(entry.queue or STORE, entry.detail["term"]) for entry in after.trace() if entry.event in events}
         """The groups and terms that have a leader."""
 
-    def told(self, ballots: Sequence[Ballot]) -> Iterator[Told]:
-        """Yield what happened, in the order of time but for lost messages and failures, which come behind it."""
+    def events(self, ballots: Sequence[Ballot]) -> Iterator[BallotEvent]:
+        """Yield the events of ballots by time; those of lost messages and of failed elections come later."""
         arrived = {(one.group, one.message, one.due_us) for one in ballots if one.arrived}
         answered = {(one.group, one.message.source, one.message.target, one.t_us)
                     for one in ballots if isinstance(one.message, Answer) and not one.arrived}  # fmt: skip
@@ -201,8 +201,8 @@ class Elections:
         candidate = message.source if isinstance(message, Request) else message.target
         return self.rounds.get((ballot.group, candidate, isinstance(message, RequestVote | RequestVoteResult)))
 
-    def asked(self, ballot: Ballot) -> Told:
-        """Tell a request, and note it in its round."""
+    def asked(self, ballot: Ballot) -> BallotEvent:
+        """Return the event of a request, and note the request in its round."""
         group, message, is_vote = ballot.group, ballot.message, isinstance(ballot.message, RequestVote)
         now = self.round_of(ballot)
         if now is None or (now.t_us, now.term) != (ballot.t_us, message.term):
@@ -214,8 +214,8 @@ class Elections:
             self.votes[group, now.term, message.source] = message.source
         return self.of(ballot, "stand" if is_vote else "ask", now.term)
 
-    def answer(self, ballot: Ballot) -> Told:
-        """Tell an answer, with the reason of a refusal."""
+    def answer(self, ballot: Ballot) -> BallotEvent:
+        """Return the event of an answer, with the reason of a refusal."""
         message, now = ballot.message, self.round_of(ballot)
         term = message.term if now is None else now.term
         is_vote = isinstance(message, RequestVoteResult)
@@ -238,17 +238,17 @@ class Elections:
             text = _("{voter} refuses {candidate}, whose log is behind its own.", **words)
         return self.of(ballot, "refuse_vote", term, text)
 
-    def lost(self, ballot: Ballot) -> Told:
-        """Tell that a message does not arrive."""
+    def lost(self, ballot: Ballot) -> BallotEvent:
+        """Return the event of a message that does not arrive."""
         message = ballot.message
         words = {"source": self.name(message.source), "target": self.name(message.target)}
         text = (_("The request of {source} does not reach {target}.", **words) if isinstance(message, Request)
                 else _("The answer of {source} does not reach {target}.", **words))  # fmt: skip
         term = message.term
-        return Told(ballot.due_us, "vote_lost", ballot.group, term, text, ((message.source, message.target),))
+        return BallotEvent(ballot.due_us, "vote_lost", ballot.group, term, text, ((message.source, message.target),))
 
-    def failed(self, ended: Sequence[Round]) -> Iterator[Told]:
-        """Tell the elections that failed: all answers have come that will come, and they are no majority."""
+    def failed(self, ended: Sequence[Round]) -> Iterator[BallotEvent]:
+        """Yield an event for each failed election: all votes that will arrive have arrived, without a majority."""
         by_term: dict[tuple[str, int, bool, int], list[Round]] = {}
         for one in ended:
             if not self.succeeded(one):
@@ -264,7 +264,7 @@ class Elections:
                 texts.append(_(waiting, nodes=listing(map(self.name, nodes))))
             elif any(self.is_candidate(group, node) for node in nodes):
                 texts.append(_("No member asks again before a majority is in reach."))
-            yield Told(ended_us, "no_majority", group, term, " ".join(texts), nodes=nodes)
+            yield BallotEvent(ended_us, "no_majority", group, term, " ".join(texts), nodes=nodes)
 
     def without_majority(self, rounds: list[Round], is_vote: bool) -> str:
         """Return a sentence about candidates of one term that got no majority."""
@@ -304,10 +304,10 @@ class Elections:
         member = self.state.groups[group].members.get(node)
         return member is not None and member.role in (PRE_VOTE, CANDIDATE)
 
-    def of(self, ballot: Ballot, kind: str, term: int, text: str = "") -> Told:
+    def of(self, ballot: Ballot, kind: str, term: int, text: str = "") -> BallotEvent:
         """Return a sentence about a message as it is sent."""
         route = ballot.message.source, ballot.message.target
-        return Told(ballot.t_us, kind, ballot.group, term, text, (route,))
+        return BallotEvent(ballot.t_us, kind, ballot.group, term, text, (route,))
 
     def name(self, node: int) -> str:
         """Return a node's name as it is shown."""

@@ -1,9 +1,9 @@
 """The time axis of an incident's picture: the x of each moment.
 
 A night of logs may have all its events in one second, and hours without any. So each gap between two moments is drawn
-in proportion to its length, at the scale at which all gaps together fill the width; but no gap is too narrow to tell
-two marks apart, and none is wider than a share of the line. A gap that was cut for that is listed, with its place and
-its length.
+in proportion to its length, at the scale at which all gaps together fill the width. But each gap is wide enough to keep
+two marks apart, and none is wider than a share of the line. The gaps that are shortened for this are listed with their
+places and lengths.
 """
 
 from __future__ import annotations

@@ -289,17 +289,17 @@ def _tear(tear: Tear, lanes: Mapping[str, _Lane], scale: Axis) -> tuple[str, str
     of = {node: at for at, side in enumerate(tear.sides) for node in side}
     long = lasted(tear.until_us - tear.from_us)
     label = f"{' | '.join(', '.join(map(shown, side)) for side in tear.sides)}: {long}"
-    drawn, told, words = "", "", f"apart for {long}"
+    drawn, text, words = "", "", f"apart for {long}"
     for (one, lane), (other, below) in pairwise(lanes.items()):
         if one in of and other in of and of[one] != of[other]:
             y, height = lane.middle + BAND / 2, below.middle - lane.middle - BAND
             drawn += (f'<g><title>{escape(label)}</title><rect x="{x:.1f}" y="{y:g}" width="{end - x:.1f}"'
                       f' height="{height:g}" fill="{ink("lost-ground")}"/><path d="{_zigzag(x, end, y + TORN)}"'
                       f' fill="none" stroke="{ink("lost")}" stroke-width="2.2"/></g>')  # fmt: skip
-            if not told and end - x > LETTER * len(words):
-                told = (f'<text x="{end - 4:.1f}" y="{y + TORN + 18:g}" font-size="11" text-anchor="end"'
+            if not text and end - x > LETTER * len(words):
+                text = (f'<text x="{end - 4:.1f}" y="{y + TORN + 18:g}" font-size="11" text-anchor="end"'
                         f' fill="{ink("lost")}" {_HALO}>{words}</text>')  # fmt: skip
-    return drawn, told
+    return drawn, text
 
 
 def _zigzag(x: float, end: float, y: float) -> str:

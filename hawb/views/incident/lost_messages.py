@@ -12,7 +12,7 @@ from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, sentence, shown
 from hawb.views.incident.names import Names
 from hawb.views.incident.sentences import ENDANGERED, LEADS, LOST, Sentence
-from hawb.views.story.causes import causes
+from hawb.views.story.chronicle import causes
 
 PASSIVE: Mapping[str, str] = {
     "unsynchronised_promotion": "a mirror that lacked {them} took over",

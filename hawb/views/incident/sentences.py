@@ -377,7 +377,7 @@ def sides(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
 
 
 def _synchronised(part: Sequence[ClusterEvent], names: Names) -> str:
-    """Return what mirrors were sent, for all queues together."""
+    """Return a clause about synchronisations: how many messages mirrors were sent, summed over all queues."""
     one = part[0]
     many = len(one.nodes) != 1 or len({each.queue for each in part}) > 1
     where = f" on {listing(map(names.node, one.nodes))}" if one.nodes else ""

@@ -1,4 +1,4 @@
-"""The linter's report for a terminal, a page and JSON: policies in force, findings, and what to do about them.
+"""The linter's report for terminal, page, JSON and CI systems: policies in force, findings, and what to do about them.
 
 Findings that differ only in the queue share a row, so that a thousand queues without a policy are one line.
 """
@@ -6,7 +6,7 @@ Findings that differ only in the queue share a row, so that a thousand queues wi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hawb.engine.core.naming import join_queue
 from hawb.planning.advice import ADVICE, SEVERITIES
@@ -14,8 +14,10 @@ from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.followed import helping
 from hawb.planning.lint import Report
+from hawb.planning.places import Place, Thing
 from hawb.views import bars
 from hawb.views.formatting import counted, listing, shortened, shown
+from hawb.views.issues import Case, Issue, Rule, Suite
 from hawb.views.page import report_page
 from hawb.views.report import MOST_TO_DO, Part
 from hawb.views.report import Report as Answered
@@ -131,3 +133,27 @@ def plain(found: Report) -> dict[str, object]:
         ],
         "findings": [finding.plain() for finding in found.findings],
     }
+
+
+RULES = tuple(Rule(code, advice.severity, advice.why, advice.remedy, advice.source) for code, advice in ADVICE.items())
+
+
+def issues(cluster: str, found: Report, places: Mapping[Thing, Place]) -> list[Issue]:
+    """Return the findings about a cluster as issues, the worst first.
+
+    A finding about a thing that no file names gets the file `cluster`.
+    """
+    nowhere = Place(cluster)
+    listed = []
+    for one in found.findings:
+        place = places.get((one.kind, one.name), nowhere)
+        listed.append(Issue(one.code, one.severity, one.where, one.what, place.file, place.line))
+    return listed
+
+
+def suite(cluster: str, found: list[Issue]) -> Suite:
+    """Return a test case for each kind of finding, so that CI shows which kinds are new or gone between runs."""
+    by_rule = defaultdict(list)
+    for issue in found:
+        by_rule[issue.rule].append(issue)
+    return Suite(cluster, [Case(rule.code, by_rule[rule.code]) for rule in RULES])

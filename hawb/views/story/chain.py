@@ -2,7 +2,7 @@
 
 The chain of a loss has the publish, the ends of other copies, why the promoted mirror did not have the messages, and
 the events that led to the loss. The chain of something unusable has the events that made it so. The paragraphs of
-`losses` and `troubles` tell the same in sentences.
+`losses` and `troubles` say the same in sentences.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from msgspec import Struct
 from hawb.languages import N_, _
 from hawb.views.formatting import counted, shown, size
 from hawb.views.story import losses
-from hawb.views.story.causes import causes_first
-from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.chronicle import Chronicle, causes_first
 from hawb.views.story.copies import NODE_ENDS, copies
 from hawb.views.story.losses import Part
 from hawb.views.story.sentences import SENTENCES

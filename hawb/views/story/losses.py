@@ -15,8 +15,7 @@ from hawb.engine.core.trace import CAUSES
 from hawb.languages import N_, _, ngettext
 from hawb.views.formatting import commas, counted, joined, listing, messages, paragraph, seconds, shown, size
 from hawb.views.formatting import sentence as begun
-from hawb.views.story.causes import noticed
-from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.chronicle import Chronicle, noticed
 from hawb.views.story.copies import NODE_ENDS, End, copies
 from hawb.views.story.policies_in_force import PoliciesInForce
 from hawb.views.story.telling import at
@@ -337,8 +336,8 @@ def _went_down(words: str) -> Explain:
             return _by_chain(chronicle, loss, first)
         event = chronicle.events[index]
         fault = master_down(chronicle, loss["queue"], index)
-        nobody = NO_SUCCESSOR[event["detail"]["reason"]]
-        return paragraph([_(words), master_end(fault) if fault else "", _(nobody)])
+        no_successor = NO_SUCCESSOR[event["detail"]["reason"]]
+        return paragraph([_(words), master_end(fault) if fault else "", _(no_successor)])
 
     return explain
 

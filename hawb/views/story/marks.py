@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from hawb.languages import _
 from hawb.views.formatting import paragraph, seconds
-from hawb.views.story.causes import noticed
-from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.chronicle import Chronicle, noticed
 from hawb.views.story.roles import LEADS, Spans, roles
 from hawb.views.story.telling import Sentence, sentence, sentences
 from hawb.views.story.why import why_lost

@@ -7,8 +7,7 @@ from itertools import islice
 from hawb.languages import _
 from hawb.views.formatting import listing, sentence, shown
 from hawb.views.story import chain
-from hawb.views.story.causes import noticed
-from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.chronicle import Chronicle, noticed
 from hawb.views.story.headline import headline
 from hawb.views.story.losses import parts
 from hawb.views.story.telling import at

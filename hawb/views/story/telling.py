@@ -10,8 +10,7 @@ from msgspec import Struct
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.views.formatting import commas, counted, joined, listing, messages, one_line, paragraph, seconds, shown, size
 from hawb.views.formatting import sentence as begun
-from hawb.views.story.causes import causes_first
-from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.chronicle import Chronicle, causes_first
 from hawb.views.story.drafts import POLICY_APPLIED, Draft, Drafts
 from hawb.views.story.log_lines import log_lines
 from hawb.views.story.sentences import SENTENCES, VARIED_BY

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from hawb.languages import N_, _
 from hawb.scenario.outcome import late_consumers
 from hawb.views.formatting import LISTED, paragraph, shown
-from hawb.views.story.causes import causes_first
-from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.chronicle import Chronicle, causes_first
 from hawb.views.story.headline import commits_nothing, is_closed
 from hawb.views.story.losses import NO_SUCCESSOR, setting
 from hawb.views.story.telling import at
@@ -50,13 +49,13 @@ FROM_THE_START = N_("{queue} has been out of use since the start of the story. T
 def why_in_trouble(chronicle: Chronicle) -> list[str]:
     """Return a line for each event that led to something unusable, in order; an empty list if all is usable."""
     places: set[int] = set()
-    untold = []
+    unexplained = []
     for queue, found in troubles(chronicle):
         if found:
             places |= {one for place in found for one in places_of_causes(chronicle.events, place)}
         elif queue:
-            untold.append(_(FROM_THE_START, queue=shown(queue)))
-    return untold + [_line(chronicle, place) for place in sorted(places, key=causes_first(chronicle.events))]
+            unexplained.append(_(FROM_THE_START, queue=shown(queue)))
+    return unexplained + [_line(chronicle, place) for place in sorted(places, key=causes_first(chronicle.events))]
 
 
 def troubles(chronicle: Chronicle) -> Iterator[tuple[str, list[int]]]:

@@ -297,7 +297,7 @@ def _answers(chronicle: Chronicle, queue: str, ids: list[list[int]]) -> list[str
         return [_("The broker has neither confirmed nor nacked it so far.")]
     if not sentences and not holds(account["refused"], ids[0][0]) and published(chronicle, queue, ids[0][0]) is None:
         return [ngettext(*FROM_THE_START, count)]
-    return sentences or [ngettext(*NEVER_TOLD, count)]
+    return sentences or [ngettext(*NEVER_CONFIRMED, count)]
 
 
 ANSWERS = (
@@ -314,6 +314,6 @@ FROM_THE_START = Plural(
     "It is not known whether its publisher got a confirm: the message was there from the start.",
     "It is not known whether their publishers got confirms: the messages were there from the start.",
 )
-NEVER_TOLD = Plural(
+NEVER_CONFIRMED = Plural(
     "The publisher never got a confirm for it.", "The publisher never got a confirm for them."
 )

@@ -1,4 +1,4 @@
-"""The report on an audit of a fleet, for a terminal, as one page and for programs."""
+"""The report on an audit of a fleet, for a terminal, as one page, for programs and as gauges for Prometheus."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hawb.views import bars
 from hawb.views.formatting import counted, listing, shortened, shown
 from hawb.views.page import report_page
 from hawb.views.planning.findings import ADVISED, advice_rows
+from hawb.views.prometheus import Gauge
 from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 from hawb.views.terminal import text
@@ -142,3 +143,18 @@ def _severity(risk: dict) -> str:
 
 def _numbers(number: int, of: int) -> list[str]:
     return [f"{number:,}", f"{number / of:.1%}"] if number else ["", ""]
+
+
+def gauges(summary: Summary) -> list[Gauge]:
+    """Return gauges: the clusters and queues, those that each risk affects, and the blockers of migrations."""
+    risks = [({"code": one["code"], "severity": ADVICE[one["code"]].severity}, one) for one in summary.risks]
+    metrics = (
+        ("clusters", "Clusters of which something could be read.", [({}, summary.clusters)]),
+        ("queues", "Queues by their type.", [({"type": kind}, count) for kind, count in summary.types.items()]),
+        ("risk_queues", "Queues with this risk.", [(labels, one["queues"]) for labels, one in risks]),
+        ("risk_clusters", "Clusters with this risk.", [(labels, one["clusters"]) for labels, one in risks]),
+        ("blocked_queues", "Queues that cannot move to quorum queues because of this.",
+         [({"blocker": one["blocker"]}, one["queues"]) for one in summary.blockers]),
+        ("refused_files", "Files that could not be read.", [({}, len(summary.refused))]),
+    )  # fmt: skip
+    return [Gauge(f"hawb_audit_{name}", help, samples) for name, help, samples in metrics]

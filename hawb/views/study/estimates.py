@@ -51,7 +51,6 @@ BLOCKED = Shown("sync_blocked_s", "minutes blocked a year", times=1 / 60)
 METADATA = Shown("metadata_down_s", "minutes without metadata changes a year", times=1 / 60)
 OUTAGES = Shown("outages", "outages a year")
 TWICE = Shown("delivered_twice", "messages delivered twice a year")
-NACKED = Shown("nacked", "messages nacked a year")
 NETWORK = Shown("bytes_replicated", "GB between nodes a year", times=1e-9)
 
 

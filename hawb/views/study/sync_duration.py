@@ -20,7 +20,7 @@ from hawb.views.style import LOOKS, MARKERS, PRINTED_FAINT
 LINES = ("-", "--", ":", "-.")
 LINE_LOOK, ROW_LOOK = LOOKS["master"], LOOKS["lost"]
 HIDDEN = 0.05
-"""Lines that differ by less than this share lie on each other."""
+"""Lines that differ by less than this share are drawn as one."""
 
 NOTE = "Triangles are published measurements, with their batch sizes; nine of ten new ones should be within the bands"
 
@@ -92,7 +92,7 @@ def sentence(depth: int, found: dict[int, Prediction]) -> str:
 
 
 def _alike(found: dict[int, list[Prediction]]) -> list[tuple[list[int], list[Prediction]]]:
-    """Return the lines, each with all batch sizes whose durations are nearly the same."""
+    """Return the lines to draw, each with its batch sizes: sizes with nearly the same durations share a line."""
     lines: list[tuple[list[int], list[Prediction]]] = []
     for size, predictions in found.items():
         same = [sizes for sizes, others in lines

@@ -30,11 +30,11 @@ The same holds if an assumption moves the difference by more than the width of i
 
 
 def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[str, str]] = ()) -> Verdict:
-    """Return the verdict: yes if a design is better than the baseline somewhere and worse nowhere.
+    """Return the verdict: yes if a design is better than the baseline in an environment, and worse in none.
 
-    Return yes with a but if it depends on the environment, and no if no design is better. For a single design, the
-    verdict is about losses of confirmed messages. `unseen` has the pairs of design and environment in which trials do
-    not see all losses; these designs take no part in the comparison.
+    Return yes with a but if the better design depends on the environment, and no if no design is better. For a single
+    design, the verdict is about losses of confirmed messages. `unseen` has the (design, environment) pairs whose trials
+    do not see all losses; these designs take no part in the comparison.
     """
     rows = _judged(rows, unseen)
     designs = dict.fromkeys(str(row["design"]) for row in rows)
@@ -75,13 +75,13 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
 
 
 def _judged(rows: Iterable[Row], unseen: Collection[tuple[str, str]]) -> list[Row]:
-    """Return the rows of the measures that decide, without designs for which trials do not see all losses."""
+    """Return the rows of the deciding measures, without the designs in `unseen`."""
     designs = {design for design, _ in unseen}
     return [row for row in rows if row["measure"] in WORDS and row["design"] not in designs]
 
 
 def _biased_too_much(rows: Iterable[Row]) -> Row | None:
-    """Return the row whose weighted trials are worth the smallest share of plain ones; None if all are worth enough."""
+    """Return the row whose weighted trials count as the fewest plain ones; None if they count enough in all rows."""
     few = [row for row in rows if not are_worth_it(*_worth(row))]
     return min(few, key=lambda row: _worth(row)[1] / _worth(row)[0], default=None)
 
@@ -96,7 +96,7 @@ def events(row: Row) -> float:
 
 
 def events_of_two(rows: Iterable[Row], baseline: str) -> Iterator[tuple[Row, float]]:
-    """Yield each row of another design with the number of trials that had the event: its own, and the baseline's."""
+    """Yield each row of a design other than the baseline, with the trials of both in which the measure was above 0."""
     rows = list(rows)
     of_baseline = {(row["environment"], row["measure"]): events(row) for row in rows if row["design"] == baseline}
     for row in rows:
@@ -105,7 +105,7 @@ def events_of_two(rows: Iterable[Row], baseline: str) -> Iterator[tuple[Row, flo
 
 
 def _clearly_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict[str, None]]:
-    """Return the designs with significantly less, or more, than the baseline, each with the environments."""
+    """Return the designs that differ significantly from the baseline on a `side` (LESS, MORE), with environments."""
     found: dict[str, dict[str, None]] = {}
     for row, seen in events_of_two(rows, baseline):
         if seen >= LEAST_APART and is_apart(row, side):
@@ -114,16 +114,16 @@ def _clearly_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, d
 
 
 def _too_rare(rows: Iterable[Row], baseline: str) -> float:
-    """Return the largest number of trials with the event among differences that have too few (`LEAST_APART`).
+    """Return the most trials with the event that a difference has, among those with too few (`LEAST_APART`).
 
-    Return 0 if there is no such difference.
+    Return 0 if each difference has enough of them.
     """
     rare = (seen for row, seen in events_of_two(rows, baseline) if is_apart(row, LESS) or is_apart(row, MORE))
     return max((seen for seen in rare if seen < LEAST_APART), default=0)
 
 
 def lost_alone(rows: Iterable[Row], baseline: str) -> dict[str, dict[str, None]]:
-    """Return the designs that lost confirmed messages where the baseline lost none, each with the environments."""
+    """Return the designs that lost confirmed messages where the baseline lost none, each with these environments."""
     rows = [row for row in rows if row["measure"] == LOST]
     found: dict[str, dict[str, None]] = {}
     none = {row["environment"] for row in rows if row["design"] == baseline and not row["share"]}
@@ -134,14 +134,17 @@ def lost_alone(rows: Iterable[Row], baseline: str) -> dict[str, dict[str, None]]
 
 
 def _not_recommended(rows: Iterable[Row], baseline: str) -> dict[str, dict[str, None]]:
-    """Return the designs that are worse than the baseline, or lost where it lost none, each with the environments."""
+    """Return the designs that are worse than the baseline in an environment, or lost messages where it lost none.
+
+    Each design has those environments.
+    """
     rows = list(rows)
     worse, alone = _clearly_apart(rows, baseline, MORE), lost_alone(rows, baseline)
     return {design: worse.get(design, {}) | alone.get(design, {}) for design in {**worse, **alone}}
 
 
 def _clear(rows: Iterable[Row], better: Mapping[str, object], worse: Mapping[str, object]) -> list[str]:
-    """Return the designs that are better than the baseline somewhere and worse nowhere.
+    """Return the designs that are better than the baseline in an environment and worse in none, sorted.
 
     The design that loses least comes first; of designs that lose the same, the one with the least time out of use.
     """
@@ -149,7 +152,7 @@ def _clear(rows: Iterable[Row], better: Mapping[str, object], worse: Mapping[str
 
 
 def _least_first(designs: Iterable[str], rows: Iterable[Row]) -> list[str]:
-    """Return designs, the one that loses least first; of those that lose the same, the one that is down least."""
+    """Return designs sorted by the messages that they lose, then by their time out of use."""
     means: dict[tuple[str, str], float] = {}
     for row in rows:
         key = (str(row["design"]), str(row["measure"]))
@@ -241,7 +244,10 @@ def todo(
 
 
 def _better_and_worse(rows: Iterable[Row], baseline: str) -> list[str]:
-    """Return the environments in which the first design that is better by one measure is worse by another."""
+    """Return the environments in which the best design is better than the baseline by one measure and worse by another.
+
+    The best design is the one that loses least among those that are better somewhere.
+    """
     rows = list(rows)
     better, worse = _clearly_apart(rows, baseline, LESS), _not_recommended(rows, baseline)
     first = _least_first(better, rows)[:1]
@@ -268,7 +274,7 @@ def _environments(rows: Iterable[Row]) -> dict[str, None]:
 
 
 def _choices(rows: Iterable[Row], environments: Iterable[str], baseline: str) -> str:
-    """Return a list, in words, of the designs that are best somewhere, each with the environments where it is best."""
+    """Return a list, in words, of the best design of each environment; a design names all its environments."""
     rows = list(rows)
     chosen: dict[str, list[str]] = {}
     for where in environments:

@@ -20,7 +20,7 @@ from hawb.engine.clients.steady.consumer_ports import (
     rated_consumers,
     within_reach,
 )
-from hawb.engine.clients.steady.credit import UNHINDERED
+from hawb.engine.clients.steady.credit_flow import UNHINDERED
 from hawb.engine.clients.steady.publisher_ports import now_us, publishers, publishers_to, queue_of
 from hawb.engine.clients.steady.publishing import publishes
 from hawb.engine.clients.steady.ticks import beyond, due_us, ticks_by_tick
@@ -32,7 +32,7 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def ticks_heard(t: Turn, q: Queue | None, c: Consumer) -> int:
-    """Return how many ticks of a consumer have reached its queue since the last time."""
+    """Return how many further ticks of a consumer, each with an answer, have reached its queue by now."""
     return beyond(c.clock, now_us(t) - answer_lag_us(t, q, c), c.ticks)  # ty: ignore[invalid-argument-type]
 
 
@@ -42,10 +42,10 @@ def answer_lag_us(t: Turn, q: Queue | None, c: Consumer) -> int:
 
 
 def useful_ticks(t: Turn, q: Queue | None, c: Consumer, count: int) -> int:
-    """Return at how many of its next `count` ticks a queue's only consumer finds a message to answer for.
+    """Return at how many of its next `count` ticks a queue's only consumer has a message to acknowledge.
 
-    Where messages come faster than ticks only the first ticks find none, and where they come more slowly it answers for
-    all that have come by the last one.
+    If messages arrive faster than it ticks, only the first ticks may have none. If they arrive more slowly, it
+    acknowledges all messages that have arrived by the last tick.
     """
     if count == 0 or q is None or not q.up or q.syncing or not has_to_itself(t, q, c):
         return count
@@ -54,7 +54,7 @@ def useful_ticks(t: Turn, q: Queue | None, c: Consumer, count: int) -> int:
 
 
 def there_by(t: Turn, q: Queue, c: Consumer, tick: int) -> int:
-    """Return how many messages a queue's only consumer finds by a tick of its clock, or has found."""
+    """Return how many messages a queue's only consumer has, or has acknowledged, by a tick of its clock."""
     there = within_reach(t, q, c)
     for p in publishers_to(t, q):
         if publishes(t, p):
@@ -65,9 +65,9 @@ def there_by(t: Turn, q: Queue, c: Consumer, tick: int) -> int:
 
 
 def flows_us(t: Turn, q: Queue) -> int:
-    """Return when something flows next to or from a queue; NEVER_US if nothing does.
+    """Return when the next message of a publisher, or the next tick of a consumer, reaches a queue; else NEVER_US.
 
-    That is a published message, or an answer of a consumer, whether it finds a message to answer for or not.
+    A tick counts even if the consumer has no message to acknowledge.
     """
     soonest_us = NEVER_US
     for p in publishers_to(t, q):
@@ -81,9 +81,9 @@ def flows_us(t: Turn, q: Queue) -> int:
 
 
 def next_change_us(t: Turn) -> int:
-    """Return when a flow next changes more than the number of messages; NEVER_US if it does not.
+    """Return when the flows next block a publisher, or leave a mirror synchronised; NEVER_US if they do neither.
 
-    That is when a publisher is blocked, or a mirror becomes synchronised because all that it lacks has left the queue.
+    A mirror becomes synchronised once all messages that it lacks have left the queue.
     """
     side, soonest_us = focused(t), NEVER_US
     for number in sides(t):
@@ -97,7 +97,7 @@ def next_change_us(t: Turn) -> int:
 
 
 def blocked_us(t: Turn, p: Publisher) -> int:
-    """Return when a publisher that has little credit left is blocked; NEVER_US if it is not."""
+    """Return when a publisher runs out of credit and is blocked; NEVER_US if its credit is not limited."""
     free = credit(t, queue_of(t, p), p) if publishes(t, p) else UNHINDERED
     if free == UNHINDERED:
         return NEVER_US
@@ -106,10 +106,10 @@ def blocked_us(t: Turn, p: Publisher) -> int:
 
 
 def drained_us(t: Turn, q: Queue) -> int:
-    """Return when the first unsynchronised or lagging mirror will hold all that is left in the queue.
+    """Return when the first unsynchronised or lagging mirror will hold all messages of the queue.
 
-    That is so once consumers with a rate have answered for all that it lacks. NEVER_US if other consumers keep some of
-    it.
+    It does once consumers with a rate have acknowledged all messages that it lacks. NEVER_US if other consumers hold
+    some of these.
     """
     soonest_us = NEVER_US
     if not q.up or q.syncing or (len(synchronised(t, q)) == len(mirrors(t, q)) and not q.lagging):
@@ -123,9 +123,9 @@ def drained_us(t: Turn, q: Queue) -> int:
 
 
 def answered_us(t: Turn, q: Queue, answers: int) -> int:
-    """Return when consumers, each at its rate, have given so many answers; NEVER_US if none has a rate.
+    """Return when a queue's consumers with a rate have sent this number of answers; NEVER_US if there are none.
 
-    With several consumers it may be one tick of each later.
+    With several consumers it may really be later, by one tick of each.
     """
     us, rate, begun_us, ahead, answers = 1, 0, NEVER_US, 0, answers - 1
     for c in rated_consumers(t, q):

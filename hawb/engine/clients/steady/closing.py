@@ -25,7 +25,7 @@ def send(t: Turn, p: Publisher, count: int) -> None:
 
 
 def close(t: Turn, p: Publisher, reason: str) -> None:
-    """Close a publisher; what has left it is under way to the queue. Closing it again changes nothing."""
+    """Close a publisher. The messages that it has sent are still under way. Closing it again has no effect."""
     if p.closed:
         return
     if not p.blocked:

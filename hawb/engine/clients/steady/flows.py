@@ -43,7 +43,7 @@ from hawb.engine.raft_groups.group import Proposal
 
 
 def flow(turn: Turn, until_us: int) -> None:
-    """Apply what flows until `until_us`, and set the time to it."""
+    """Apply what clients with a rate publish and acknowledge until `until_us`, and set the time to it."""
     turn.now_us = max(turn.now_us, until_us)
     if not has_flows(turn):
         return
@@ -56,7 +56,7 @@ def flow(turn: Turn, until_us: int) -> None:
 
 
 def hear(turn: Turn) -> None:
-    """Give publishers the answers that are due by now: on a network without delay, those of the flow just applied."""
+    """Deliver the due confirms to publishers. Without network delay these include those of the last flow."""
     turn.flowing, turn.because = True, None
     for _side in turn.each_side():
         hear_here(turn)
@@ -71,16 +71,16 @@ def hear_here(turn: Turn) -> None:
 
 
 def has_flows(clients: Turn | State) -> bool:
-    """Return True if any client has a rate."""
+    """Return True if any publisher or consumer has a rate."""
     if not clients.consumers:  # a search asks so often that a generator counts
         return bool(clients.publishers)
     return bool(clients.publishers or rated(clients.consumers))
 
 
 def queues_with_flows(turn: Turn) -> list[str]:
-    """Return the names of the queues of the current side, there or not, from or to which messages flow.
+    """Return the names of the queues that clients with a rate use on the current side, even if a queue does not exist.
 
-    Messages of a closed publisher may still expire.
+    Include queues of closed publishers, whose messages may still expire.
     """
     names = {one.queue for one in turn.publishers.values()}
     open_ones = (one for one in rated(turn.consumers) if one.state != "closed")
@@ -88,7 +88,7 @@ def queues_with_flows(turn: Turn) -> list[str]:
 
 
 def flow_through(turn: Turn, name: str) -> None:
-    """Apply what flowed to and from one queue since the last time."""
+    """Apply what clients with a rate have published to one queue, and acknowledged there, since the last call."""
     queue = turn.queues.get(name)
     consumers = [one for one in turn.consumers_of(name) if one.clock is not None and is_heard(turn, one)]
     ticks = {one.name: ticks_heard(turn, queue, one) for one in consumers}
@@ -114,9 +114,9 @@ def flow_through(turn: Turn, name: str) -> None:
 
 
 def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], ticks: dict[str, int]) -> None:
-    """Give consumers new messages as far as they have credit, and apply their answers.
+    """Deliver new messages to consumers as far as they have credit, and apply their acknowledgements.
 
-    Answers free credit for the same messages.
+    The credit includes what these acknowledgements free.
     """
     for consumer in room:
         consuming.come_back(turn, consumer, room[consumer])
@@ -126,10 +126,10 @@ def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], ticks: dict[st
 
 
 def room_made(consumer: Consumer, ticks: int, *, late_answers_count: bool) -> int:
-    """Return how many more messages a consumer takes because of its ticks.
+    """Return how many more messages a consumer can receive because of the acknowledgements at its ticks.
 
-    Answers for deliveries of a master that is gone free no credit, unless the channel counts all together, or they
-    settle redelivered messages; then the answers that follow free none.
+    Acknowledgements for deliveries of an earlier master free no credit, with two exceptions: the prefetch is global, or
+    they settle messages that were redelivered; then the later ones for these messages free none.
     """
     if consumer.global_prefetch:
         return ticks
@@ -140,7 +140,7 @@ def room_made(consumer: Consumer, ticks: int, *, late_answers_count: bool) -> in
 
 
 def answer(turn: Turn, consumer: Consumer, ticks: int) -> None:
-    """Let a consumer answer for its oldest messages."""
+    """Let a consumer acknowledge as many of its oldest messages as it has had ticks."""
     if not ticks or not (consumer.stale or consumer.in_sequence):
         return
     if requests.is_decided(turn, consumer.queue):
@@ -149,15 +149,15 @@ def answer(turn: Turn, consumer: Consumer, ticks: int) -> None:
 
 
 def answers_of(consumer: Consumer, count: int) -> Settle:
-    """Return so many acknowledgements of a consumer."""
+    """Return the operation by which a consumer acknowledges its `count` oldest messages."""
     return Settle(consumer.queue, consumer.node, consumer=consumer.name, count=count, verdict="ack")
 
 
 def answer_later(turn: Turn, name: str, consumer_name: str, ticks: int) -> None:
-    """Let answers to a queue that reads nothing wait, at most as many as the consumer has messages of it.
+    """Let acknowledgements wait for a queue that reads none now, at most as many as the consumer has messages.
 
-    They wait in the mailbox, or for a quorum queue at the client, which sends them again. Answers for deliveries of a
-    master that is gone are dropped, unless the messages were delivered again and late answers count.
+    They wait in the mailbox, or for a quorum queue at the client, which sends them again. Drop acknowledgements for
+    deliveries of an earlier master, unless the messages were delivered again and the release accepts late answers.
     """
     consumer = turn.consumers[consumer_name]
     counts = turn.settings.profile.late_answers_count and runs.common(consumer.stale, consumer.held)
@@ -175,7 +175,7 @@ def answer_later(turn: Turn, name: str, consumer_name: str, ticks: int) -> None:
 
 
 def unanswered(waiting: Iterable[Proposal | WaitingOperation], consumer: str, has: int) -> int:
-    """Return for how many of the `has` messages of a consumer no answer waits."""
+    """Return how many of a consumer's `has` messages no waiting acknowledgement is for."""
     left = has
     for one in waiting if left > 0 else ():
         operation = one.operation

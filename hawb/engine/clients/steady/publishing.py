@@ -10,7 +10,7 @@ from hawb.engine.clients.client_state import Publisher
 from hawb.engine.clients.flow_control import credit
 from hawb.engine.clients.steady.arrivals import arrive
 from hawb.engine.clients.steady.closing import close_with_nodes, lag_us, send
-from hawb.engine.clients.steady.credit import UNHINDERED
+from hawb.engine.clients.steady.credit_flow import UNHINDERED
 from hawb.engine.clients.steady.publisher_ports import block, now_us, publishers, queue_of, unblock
 from hawb.engine.clients.steady.ticks import beyond, due_us
 from hawb.engine.cluster.node_ports import focus_on, focused, is_running, look_from
@@ -26,9 +26,10 @@ def publishes(t: Turn, p: Publisher) -> bool:
 
 
 def leave(t: Turn, q: Queue, p: Publisher, more_room: int) -> int:
-    """Deliver what a publisher may send to its queue, while consumers make `more_room`; return the number of messages.
+    """Deliver the messages that a publisher has sent by now to its queue, and return their number.
 
-    The publisher is blocked with the first message that it may not send.
+    `more_room` is the number of messages that consumers take meanwhile. If the publisher has no credit for a message,
+    it is blocked from then on.
     """
     if not publishes(t, p):
         return 0
@@ -46,7 +47,7 @@ def leave(t: Turn, q: Queue, p: Publisher, more_room: int) -> int:
 
 
 def react(t: Turn) -> None:
-    """Let publishers react to what has just happened: close those whose node is gone, unblock those that may send."""
+    """Close the publishers whose node has stopped, and unblock those that have credit again, after each event."""
     close_with_nodes(t)
     for p in publishers(t):
         if p.blocked and is_unhindered(t, p):
@@ -55,7 +56,7 @@ def react(t: Turn) -> None:
 
 
 def is_unhindered(t: Turn, p: Publisher) -> bool:
-    """Return True if a publisher may send, as its own side of a partition sees it."""
+    """Return True if a publisher's credit is not limited on its own side of a partition."""
     side = focused(t)
     look_from(t, p.node)
     unhindered = credit(t, queue_of(t, p), p) == UNHINDERED

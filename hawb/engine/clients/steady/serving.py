@@ -15,7 +15,7 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def answers_for(t: Turn, q: Queue, p: Publisher) -> bool:
-    """Return True if a classic queue answers for a message that comes now as soon as its replicas have it.
+    """Return True if a classic queue confirms a message that it gets now as soon as its replicas have it.
 
     While a mirror is gone and not known to be down, the channel waits for that mirror's answer (`rabbit_channel`).
     """

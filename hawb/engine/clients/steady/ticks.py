@@ -12,16 +12,16 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def ticks_beyond(start_us: int, ticks: int, us: int, time_us: int, had: int) -> int:
-    """Return how many ticks beyond those that it `had` a clock has had by `time_us`.
+    """Return how many ticks a clock has had by `time_us`, beyond the `had` ticks that were counted before.
 
-    Mostly 0, which takes no quotient.
+    The result is mostly 0, so the division is left out for it.
     """
     ahead = (time_us - start_us) * ticks - had * us
     return ahead // us if ahead >= us else 0
 
 
 def beyond(clock: Clock, time_us: int, had: int) -> int:
-    """Return the same for a client's clock."""
+    """Return how many ticks a client's clock has had by `time_us`, beyond the `had` ticks counted before."""
     return ticks_beyond(clock.start_us, clock.per_ticks, clock.per_us, time_us, had)
 
 
@@ -31,7 +31,7 @@ def lasts_us(tick: int, ticks: int, us: int) -> int:
 
 
 def due_us(clock: Clock, tick: int) -> int:
-    """Return the first microsecond by which a tick of a client's clock is over."""
+    """Return the time of a tick of a client's clock, rounded up to microseconds."""
     return clock.start_us + lasts_us(tick, clock.per_ticks, clock.per_us)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hawb.views.story.causes import causes, noticed
+from hawb.views.story.chronicle import causes, noticed
 
 EVENTS = [
     {"event": "node_down", "detail": {}},

@@ -6,7 +6,16 @@ import pytest
 from conftest import LONG
 from rule_inputs import Record, arrangements, subsets, subsets_both_ways, with_available
 
-from hawb.rules.selection import ALL, EXACTLY, NODES, all_nodes, exactly, listed_nodes, wanted_replicas, without_repeats
+from hawb.rules.mirror_placement import (
+    ALL,
+    EXACTLY,
+    NODES,
+    all_nodes,
+    exactly,
+    listed_nodes,
+    wanted_replicas,
+    without_repeats,
+)
 
 SIZES = (1, 2, 3, 4)
 A, B, C, D, ELSEWHERE = range(5)
