@@ -48,13 +48,6 @@ Rows = dict[str, np.ndarray]
 """The trials of a cell in the order of their numbers: the values of each measure, and the numbers."""
 
 
-def _mirrored(design: Design, environment: Environment) -> Around:
-    policy = {"ha-mode": "all", "ha-sync-mode": "automatic"}
-    mirrored = Design(queue_type="classic", nodes=design.nodes, version="3.13", policy=policy,
-                      cluster_partition_handling="pause_minority", net_ticktime=design.net_ticktime)  # fmt: skip
-    return mirrored, environment
-
-
 def _with_traffic(**settings: Any) -> Callable[[Design, Environment], Around]:
     return lambda design, environment: (
         design, replace(environment, traffic=replace(environment.traffic, **settings)),
@@ -64,7 +57,6 @@ def _with_traffic(**settings: Any) -> Callable[[Design, Environment], Around]:
 NEAREST: Mapping[str, tuple[str, Callable[[Design, Environment], Around]]] = {
     "version": ("version 3.13", lambda design, environment: (replace(design, version="3.13"), environment)),
     "arguments": ("no arguments", lambda design, environment: (replace(design, arguments={}), environment)),
-    "partitions": ("a mirrored queue of 3.13", _mirrored),
     "mode": ("confirms in place of transactions", _with_traffic(mode="confirm")),
     "clients": ("clients on one node", _with_traffic(clients=None)),
     "prefetch": ("no prefetch", _with_traffic(prefetch=0)),

@@ -22,12 +22,12 @@ from hawb.raft.messages import AppendEntries, InstallSnapshot, TryBecomeLeader
 from hawb.rules.limits import is_roomy
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.study import search_refusals
-from hawb.study.kernel import quorum_search_state, quorum_state, state
+from hawb.study.kernel import quorum_links, quorum_search_state, quorum_state, state
 from hawb.study.kernel.search_state import MOST_GIVEN, MOST_NODES, MOST_PIECES, MOST_UNCONFIRMED, PUBLISHED_BYTES
 from hawb.study.search_refusals import is_own, queues
 
 link_bit, with_node = (
-    getattr(function, "py_func", function) for function in (quorum_search_state.link_bit, quorum_search_state.with_node)
+    getattr(function, "py_func", function) for function in (quorum_links.link_bit, quorum_search_state.with_node)
 )
 """Functions that only compiled functions call, as Python."""
 STANDING = "standing"
@@ -56,7 +56,7 @@ PLANNED: dict[type, Callable[[Any], tuple]] = {
     raft_events.RegistrationGivenUp: lambda event: (quorum_state.REGISTRATION_GIVEN_UP, event.number),
     events.MetadataAvailable: lambda event: (quorum_state.METADATA_AVAILABLE,),
     raft_events.LinksSuspected: lambda event: (
-        quorum_search_state.LINKS_SUSPECTED, sum(link_bit(a, b) for a, b in event.links),
+        quorum_state.LINKS_SUSPECTED, sum(link_bit(a, b) for a, b in event.links),
     ),
 }  # fmt: skip
 """The events that may be planned: for each its kind and its numbers."""

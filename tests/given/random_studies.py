@@ -116,6 +116,16 @@ def power_case(number: int) -> Case:
     return Case(number, design, environment, tuple((dict(given.chosen) | choose.chosen).items()))
 
 
+def quorum_cut_case(number: int) -> Case:
+    """Return the case with this number, with a quorum queue of any release, power losses and links that fail."""
+    given = power_case(number)
+    choose = Chooser(3 * PLACES + number)
+    environment = with_partitions(choose, given.environment, CUTS)
+    if (latency_s := choose("link_latency_s", (None, None, None, 1.0))) is not None:
+        environment = replace(environment, timing=replace(environment.timing, link_latency_s=latency_s))
+    return Case(number, given.design, environment, tuple((dict(given.chosen) | choose.chosen).items()))
+
+
 def disk_case(number: int) -> Case:
     """Return the case with this number, with a quorum queue of any release, power losses and lost disks."""
     given = power_case(number)

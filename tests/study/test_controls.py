@@ -65,7 +65,7 @@ def test_control_is_the_same_without_what_the_kernel_refuses():
     assert {(design, place): one.words for place, cells in found.items() for design, one in cells.items()} == {
         ("quorum", "stops"): "no arguments",
         ("mirrored", "cuts"): "clients on one node, no prefetch",
-        ("quorum", "cuts"): "no arguments, a mirrored queue of 3.13, clients on one node, no prefetch",
+        ("quorum", "cuts"): "no arguments, clients on one node, no prefetch",
     }  # fmt: skip
     for place, cells in found.items():
         for design, one in cells.items():

@@ -123,7 +123,7 @@ def test_pausing_minority_loses_messages_that_only_it_had():
     assert result.promotions == 1 and result.lost > 0
 
 
-@pytest.mark.parametrize("design", ["classic-1", "classic-2"])
+@pytest.mark.parametrize("design", ["classic-1", "classic-2", "quorum-3"])
 def test_kernel_agrees_on_a_year_of_the_preset(design: str):
     asked = load(Path(__file__).parents[2] / "data" / "studies" / "replicas.yaml")
     given = asked.designs[design], asked.environments["datacentre"], asked.seed, 0, 1, 365 * histories.DAY_US

@@ -2,14 +2,16 @@
 counter behind all that was planned and drawn, message by message of its Raft group.
 
 Random designs in random environments: of 3.x under stops and kills (`random_studies.quorum_case`), of 4.0 and 4.3 under
-the same (`today_case`), and of any release with losses of power (`power_case`) and lost disks (`disk_case`). Of each
-kind 20 or fewer in `make test`, 300 with `make test-full`, 5,000 with HAWB_LONG. They are counted by value of a design
+the same (`today_case`), and of any release with losses of power (`power_case`), lost disks (`disk_case`) and links that
+fail (`quorum_cut_case`). Of each kind 20 or fewer in `make test`, but none with links that fail, for which another
+kernel is compiled; 300 with `make test-full`, 5,000 with HAWB_LONG. They are counted by value of a design
 key × kind of fault, and the table is printed, with how many the kernel left to the engine.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -17,15 +19,16 @@ import pytest
 from conftest import LONG
 from msgspec import Struct, field
 from msgspec.structs import asdict
-from random_studies import HORIZON_US, SEED, Case, disk_case, power_case, quorum_case, today_case
+from random_studies import HORIZON_US, SEED, Case, disk_case, power_case, quorum_case, quorum_cut_case, today_case
 from test_kernel_agreement import FAULTS, STUDIES, agreed, faults_of, history_of
 
 from hawb.engine.core import runs
 from hawb.rules.profiles import PROFILES
+from hawb.scenario.document import Timing
 from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.engine_trial import SECOND_US, Played, own_seed
-from hawb.study.environment import Environment, Traffic
+from hawb.study.environment import Distribution, Environment, Partitions, Traffic
 from hawb.study.kernel import block, setup
 from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.load import load
@@ -43,7 +46,7 @@ a leader that reached a node again said so only if it had not found yet that the
 kernel."""
 LEAST_PER_PAIR = 100 if LONG else 5
 LEAST_DELIVERED_TWICE, LEAST_GIVEN_UP, LEAST_LOST = 0.2, 0.03, 0.01
-MOST_FALLEN_BACK = {"3.x": 0.2, "4.x": 0.2, "power": 0.2, "disks": 0.3}
+MOST_FALLEN_BACK = {"3.x": 0.2, "4.x": 0.2, "power": 0.2, "disks": 0.3, "links": 0.3}
 """The largest shares of the cases; disks are lost every few minutes."""
 
 DESIGN_KEYS = (
@@ -95,9 +98,11 @@ class Compared(Struct):
     fallen_back: int = 0
 
 
-KINDS = {"3.x": quorum_case, "4.x": today_case, "power": power_case, "disks": disk_case}
+KINDS = {
+    "3.x": quorum_case, "4.x": today_case, "power": power_case, "disks": disk_case, "links": quorum_cut_case,
+}  # fmt: skip
 """The kinds of cases by their names."""
-SIZES = {"3.x": 20, "4.x": 20, "power": 10, "disks": 10}
+SIZES = {"3.x": 20, "4.x": 20, "power": 10, "disks": 10, "links": 10}
 """How many cases a test compares of each kind."""
 PARTS_OF = [(kind, part) for kind, size in SIZES.items() for part in range(CASES // size)]
 """Tests of sizes that end within pytest's limit for one."""
@@ -153,7 +158,8 @@ def test_kernel_agrees_on_histories_that_once_differed(number):
 
 
 @pytest.mark.parametrize(
-    ("kind", "part"), [pytest.param(*one, marks=pytest.mark.full) if one[1] else one for one in PARTS_OF]
+    ("kind", "part"),
+    [pytest.param(*one, marks=pytest.mark.full) if one[1] or one[0] == "links" else one for one in PARTS_OF],
 )
 def test_kernel_agrees_on_random_histories(kind, part):
     assert compared(kind, part).fallen_back <= SIZES[kind] * (0.8 if kind == "disks" else 0.5)
@@ -166,7 +172,8 @@ def test_cases_cover_design_values_and_faults(kind, capsys):
     assert found.fallen_back <= MOST_FALLEN_BACK[kind] * CASES, found.fallen_back
     # Where power is lost few nodes are killed alone: each value meets that in the other kinds.
     with_power = ("power_off", *(fault for fault in FAULTS if fault != "kill"))
-    faults = {"power": with_power, "disks": ("lose_disk",)}.get(kind, FAULTS)
+    cuts = ("cut", "cut_link", *with_power)
+    faults = {"power": with_power, "disks": ("lose_disk",), "links": cuts}.get(kind, FAULTS)
     values = sorted({value for value, _ in found.pairs})
     with capsys.disabled():
         print(f"\n{CASES:,} histories of quorum queues ({kind}) by value of a design key and kind of fault;"
@@ -254,6 +261,102 @@ def test_only_members_without_others_lose_messages_with_their_disks(version):
     alone, beside_others = after_lost_disk(version, 1), after_lost_disk(version, 3)
     assert beside_others.lost == 0 < alone.lost
     assert beside_others.queue_down_s < 5 < alone.queue_down_s
+
+
+CUT, HEAL = histories.CUT, histories.HEAL
+LINKS_FAIL = Partitions(every=Distribution(mean_s=9), lasts=Distribution(mean_s=9))
+
+
+def with_cuts(version: str, events: Sequence[tuple[float, int, int]], **design: object) -> Record | None:
+    """Return the record of events (time in seconds, kind, nodes) in a network whose links may fail.
+
+    None if the trial falls back to the engine.
+    """
+    given = Design(queue_type="quorum", nodes=3, replicas=3, version=version, **design)
+    environment = Environment(traffic=Traffic(publish_per_s=20.0, consume_per_s=40.0), partitions=LINKS_FAIL)
+    return agreed(Case(0, given, environment, ()), np.array([(round(at * SECOND), *event) for at, *event in events]))
+
+
+RELEASES = ("3.8", "3.10", "3.13", "4.0", "4.3")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", RELEASES)
+def test_short_cut_stops_a_leader_without_other_members_and_costs_no_message(version):
+    result = with_cuts(version, [(20, CUT, 0b001), (25, HEAL, 0)])
+    assert result is not None, "the kernel left it to the engine"
+    assert (result.outages, result.lost, result.refused, result.delivered_twice) == (1, 0, 0, 0)
+    assert 5 <= result.queue_down_s < 5.1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("handling", ["ignore", "autoheal"])
+@pytest.mark.parametrize("version", RELEASES[:-1])
+def test_clients_leave_a_minority_that_pauses(version, handling):
+    """A majority elects a leader after six seconds. Clients of the minority wait until links heal, unless their node
+    pauses after net_ticktime. Without a pause one side, here the larger one, is restarted once the links work again."""
+    events = [(20, CUT, 0b001), (140, HEAL, 0)]
+    stays = with_cuts(version, events, cluster_partition_handling=handling, net_ticktime=10)
+    pauses = with_cuts(version, events, cluster_partition_handling="pause_minority", net_ticktime=10)
+    assert stays is not None and pauses is not None, "the kernel left it to the engine"
+    assert (pauses.outages, stays.outages) == (1, 2)
+    assert 6 < pauses.queue_down_s < 8 < stays.queue_down_s
+    assert pauses.publish_down_s < 8 < 110 < stays.publish_down_s
+    assert (stays.lost, pauses.lost) == (0, 0)
+
+
+@pytest.mark.full
+def test_sides_of_a_cluster_with_khepri_rejoin():
+    result = with_cuts("4.3", [(20, CUT, 0b001), (140, HEAL, 0)], net_ticktime=10)
+    assert result is not None, "the kernel left it to the engine"
+    assert result.publish_down_s > 110 and result.lost == 0 and result.outages == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", RELEASES)
+def test_disks_that_are_lost_during_a_partition_are_left_to_the_engine(version):
+    lost = [(30, histories.KILL, 0b010), (30, histories.LOSE_DISK, 0b010), (50, histories.START, 0b010)]
+    assert with_cuts(version, [(20, CUT, 0b001), *lost, (90, HEAL, 0)]) is None
+    assert with_cuts(version, [*lost[:2], (31, CUT, 0b001), lost[2], (90, HEAL, 0)]) is None
+    assert with_cuts(version, [*lost, (150, CUT, 0b001), (190, HEAL, 0)]) is not None
+
+
+BACK = [(3, histories.KILL, 1), (4, histories.START, 1), (15, histories.CONSUMERS_AWAY, 0),
+        (20, histories.CONSUMERS_BACK, 0)]  # fmt: skip
+"""The clients' node is back as a follower, and the consumer comes back after a while."""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("seed", "version", "handling", "ticktime", "latency_s", "traffic", "cut"),
+    [
+        # A second request to consume came when the first one had just been committed.
+        (0, "3.10", "pause_minority", 5.0, 0.1, (3.0, 40.0, "auto"), (1, 20.090740, 22.090740)),
+        # Messages under way to a leader that stepped down wait at their publisher at once.
+        (0, "3.13", "pause_minority", 20.0, 1.0, (3.0, 2.0, "manual"), (1, 26.426574, 34.426574)),
+        # Deliveries are under way when the links fail.
+        (0, "3.8", "autoheal", 5.0, 1.0, (3.0, 40.0, "manual"), (1, 24.806174, 26.806174)),
+        (0, "4.3", "ignore", 20.0, 0.5, (3.0, 2.0, "manual"), (1, 22.5, 52.5)),
+        # Messages that did not arrive were returned and came again, and counted as delivered twice.
+        (0, "3.13", "autoheal", 20.0, 1.0, (3.0, 40.0, "manual"), (1, 23.171550, 53.171550)),
+        # A consumer answered for messages that had been returned, when no member led: the engine failed.
+        (0, "3.8", "autoheal", 5.0, 0.5, (3.0, 2.0, "manual"), (1, 23.512506, 31.512506)),
+        # A leader stepped down as messages flowed to it, and more came: the engine failed.
+        (9, "4.0", "autoheal", 20.0, 1.0, (20.0, 40.0, "manual"), (2, 20.915805, 28.915805)),
+    ],
+)
+def test_kernel_agrees_on_deliveries_over_links_that_fail(seed, version, handling, ticktime, latency_s, traffic, cut):
+    publish, consume, ack = traffic
+    nodes, from_s, to_s = cut
+    design = Design(queue_type="quorum", nodes=3, replicas=3, version=version, net_ticktime=ticktime,
+                    cluster_partition_handling=handling)  # fmt: skip
+    environment = Environment(
+        partitions=LINKS_FAIL, timing=Timing(link_latency_s=latency_s, election_s=0.2, start_s=0.4),
+        traffic=Traffic(publish_per_s=publish, consume_per_s=consume, message_size_bytes=1000, ack=ack),
+    )  # fmt: skip
+    events = [*BACK, (from_s, CUT, nodes), (to_s, HEAL, 0), (80, CUT, 1), (82, HEAL, 0)]
+    history = np.array([(round(at * SECOND), *event) for at, *event in events])
+    assert agreed(Case(seed, design, environment, ()), history) is not None
 
 
 @pytest.mark.parametrize("number", range(3))

@@ -264,12 +264,13 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
 
 
 def settle_flowing(turn: Turn, consumer: Consumer, count: int) -> None:
-    """Commit the acknowledgements that a consumer with a rate has sent since the last event, if the queue can commit.
+    """Commit the acknowledgements that a consumer with a rate has sent since the last event, if a leader can.
 
     Acknowledgements for messages returned meanwhile have no effect.
     """
     settled = min(count, runs.size(consumer.in_sequence))
-    if settled and flowing.takes_flows(turn, turn.groups.own(consumer.queue)):
+    reached = is_in_reach(turn, consumer.queue, consumer.node)
+    if settled and reached and flowing.takes_flows(turn, turn.groups.own(consumer.queue)):
         flowing.commit_at_once(turn, turn.groups.own(consumer.queue), "settle", settled, 0)
 
 

@@ -35,9 +35,13 @@ SHARED = True  # the kernel of studies compiles this module
 def takes_flows(t: Turn, g: Group) -> bool:
     """Return True if a leader that can commit appends commands of clients with a rate at once.
 
-    It does not while it transfers leadership, or while a change of members is uncommitted, after which it may not lead.
+    It does not while it transfers leadership, or while a change of members is uncommitted, after which it may not lead;
+    nor if it has just stepped down, as a member of a later term answered.
     """
-    leader = member_of(t, g, latest_leader(t, g, ALL_NODES))
+    node = latest_leader(t, g, ALL_NODES)
+    if node == NOWHERE:
+        return False
+    leader = member_of(t, g, node)
     return leader.transferring_to == NOWHERE and configured_at(t, leader) <= leader.commit_index
 
 

@@ -55,6 +55,15 @@ compiled from the same code with other parts, too, so that a study of the one do
 - `metadata_store`: Khepri, a second Raft group
 - `quorum_disks`: nodes that lose their disks, join again and get members again
 - `quorum_nodes`, `quorum_flows`, `quorum_trial`: the parts of a trial that differ from a classic queue's
+- `out_of_reach`: what a cut link holds up, of which there is nothing
+
+For a quorum queue in a network whose links may fail, parts are those of a trial of a quorum queue, and of one in such a
+network.
+
+- `partitioned_quorum_state`: the record of a trial
+- `quorum_links`: members that do not reach each other, and what each side sees of a group; searches use it too
+- `partitioned_quorum`: proposals, clients and deliveries behind cut links
+- `partitioned_quorum_trial`: the parts of a trial that differ
 
 For a search of stories (`hawb.planning.explore`), of a classic queue without consumers, the same holds, as far as a
 search distinguishes more than a trial.

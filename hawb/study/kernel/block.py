@@ -15,7 +15,16 @@ from hawb.study.draws import draw
 from hawb.study.engine_trial import PLACEMENT
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
-from hawb.study.kernel import partitioned_state, partitioned_trial, quorum_state, quorum_trial, setup, state
+from hawb.study.kernel import (
+    partitioned_quorum_state,
+    partitioned_quorum_trial,
+    partitioned_state,
+    partitioned_trial,
+    quorum_state,
+    quorum_trial,
+    setup,
+    state,
+)
 from hawb.study.kernel.trial import HANDED_OVER, clean_up, play, summarise
 from hawb.study.trial_record import Record
 
@@ -91,6 +100,11 @@ def own_seed(seed, number):
 quorum_played = with_parts(played, quorum_trial.PARTS | {clean_up: quorum_trial.clean_up})
 """The player of a quorum queue's trials."""
 
+partitioned_quorum_played = with_parts(
+    played, partitioned_quorum_trial.PARTS | {clean_up: partitioned_quorum_trial.clean_up}
+)  # fmt: skip
+"""The player of a quorum queue's trials in a network whose links may fail."""
+
 partitioned_played = with_parts(played, partitioned_trial.PARTS)
 """The player of a classic queue's trials in a network whose links may fail."""
 
@@ -98,5 +112,8 @@ PLAYERS = {
     state.TRIAL: (played, state.WORDS_BEFORE_TABLES),
     partitioned_state.PARTITIONED_TRIAL: (partitioned_played, partitioned_state.WORDS_BEFORE_TABLES),
     quorum_state.QUORUM_TRIAL: (quorum_played, quorum_state.WORDS_BEFORE_TABLES),
+    partitioned_quorum_state.PARTITIONED_QUORUM_TRIAL: (
+        partitioned_quorum_played, partitioned_quorum_state.WORDS_BEFORE_TABLES,
+    ),
 }
 """The player of each kind of trial, and the number of words before the trial's tables."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import reserve_row, ticks_beyond
+from hawb.study.kernel.node_ports import focus_on, focused, sides
 from hawb.study.kernel.node_rules import receives_answers
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
@@ -27,7 +28,7 @@ from hawb.study.kernel.quorum_state import (
     REJECTED,
     WHOSE,
 )
-from hawb.study.kernel.state import CONFIRMS_DUE, NEVER, move_row, next_number, schedule
+from hawb.study.kernel.state import CONFIRMS_DUE, NEVER, is_here, move_row, next_number, schedule
 
 
 @inner
@@ -138,13 +139,23 @@ def goes_on(row, more):
 
 
 @inner
+def hear(t):
+    """Confirm the messages that have been answered by now, on each side."""
+    focus = focused(t)
+    for side in sides(t):
+        if focus_on(t, side):
+            settle_each(t)
+    focus_on(t, focus)
+
+
+@inner
 def settle_each(t):
-    """Confirm the messages that have been answered by now."""
+    """Confirm the messages of the current side's publishers that have been answered by now."""
     left = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
         heard = 0
-        if row[DELAY] != NEVER:
+        if row[DELAY] != NEVER and is_here(t, row[OF_NODE]):
             time_us, had = t.moment.now_us - row[DELAY], row[FROM_TICK] - 1
             heard = ticks_beyond(row[CLOCK_US], row[CLOCK_TICKS], row[CLOCK_PER_US], time_us, had)
             heard = min(row[HOW_MANY], heard)

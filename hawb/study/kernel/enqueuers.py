@@ -20,6 +20,7 @@ from hawb.study.kernel.state import (
     REACTION,
     TIMER,
     D,
+    look_from,
     move_row,
     next_number,
     put_on_agenda,
@@ -82,7 +83,7 @@ def asked_node(t, g, channel):
     for k in range(g.registered):
         if t.registered[k, 0] == channel and t.registered[k, 1] >= 0 and t.registered[k, 1] != NEVER:
             return t.registered[k, 1]
-    return g.holder
+    return last_leader(t, g)
 
 
 @inner
@@ -90,7 +91,13 @@ def note_asked(t, g, channel):
     """Note that a channel goes on asking the present leader, or the last one."""
     row = registration(t, channel)
     if t.registered[row, 1] == NEVER:
-        t.registered[row, 1] = g.holder
+        t.registered[row, 1] = last_leader(t, g)
+
+
+@inner
+def last_leader(t, g):
+    """Return the leader that the current side's records name: the present one, or the last one."""
+    return g.holder if g.master == NONE else g.master
 
 
 @inner
@@ -154,7 +161,13 @@ def plan_giving_up(t, g, p, patience_us):
 def refuse_orphan(t, g, p):
     """Count the messages of a proposal as refused: they were never taken, since their client's node is gone."""
     if p.asks == ENQUEUE:
-        t.book.refused += p.count
+        refuse(t, p, p.count)
+
+
+@inner
+def refuse(t, p, count):
+    """Count messages of a proposal as refused."""
+    t.book.refused += count
 
 
 @inner
@@ -177,7 +190,8 @@ def silent_us(t, a, b):
 def reject_first(t, g, p, most):
     """Let a channel reject up to `most` messages of a proposal; the rest stays in its place."""
     node, after, count, left = p.node, p.after, min(most, p.count), p.count - min(most, p.count)
-    t.book.refused += count
+    look_from(t, node)
+    refuse(t, p, count)
     if not left:
         withdraw(t, g, p.number)
     answer(t, node, after, count, 1, 0)

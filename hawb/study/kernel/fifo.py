@@ -11,6 +11,7 @@ from hawb.rules import limits
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.node_rules import is_up
+from hawb.study.kernel.out_of_reach import answer_stale, carry_stale, forget_stale, hold_up, note_stale
 from hawb.study.kernel.quorum_state import HOLD_ENDS
 from hawb.study.kernel.state import (
     ACTIVE,
@@ -20,9 +21,11 @@ from hawb.study.kernel.state import (
     TIMER,
     is_running,
     link_us,
+    linked,
     move_row,
     next_number,
     put_on_agenda,
+    runs_anywhere,
     schedule,
     unschedule,
 )
@@ -122,12 +125,7 @@ def hand_over(t, flowing):
             put_behind(t.held, t.hand[k, 0], t.hand[k, 1])
     delay_us = 0 if flowing else link_us(t, sender, consumer.node)
     if not delay_us or not is_running(t, consumer.node):
-        if is_heard(t, sender):
-            receive_hand(t)
-            receive_missing(t)
-        else:
-            for k in range(1, t.hand[0, 0] + 1):
-                lose(t, t.hand[k, 0], t.hand[k, 1])
+        reach_client(t, sender)
         return
     schedule(t, delay_us, DELIVERY_ARRIVES, sender)
     for k in range(1, t.hand[0, 0] + 1):
@@ -210,27 +208,48 @@ def overlap(rows, count, index, after, last, window):
 
 @inner
 def is_heard(t, sender):
-    """Return True if what a node sends reaches the consumer."""
-    return is_up(t, sender) and is_running(t, t.consumer.node)
+    """Return True if what a node sends reaches the consumer, or waits for the link between them."""
+    return is_up(t, sender) and runs_anywhere(t, t.consumer.node)
 
 
 @inner
 def arrive_at_client(t, number, sender):
     """Deliver the messages of a delivery to the client, or lose them."""
-    heard, left = is_heard(t, sender), 0
+    take_delivery(t, number)
+    reach_client(t, sender)
+
+
+@inner
+def take_delivery(t, number):
+    """Move the messages of a delivery under way to `hand`."""
+    left = 0
     windows.clear(t.hand)
     for k in range(t.moment.sent):
-        if t.sent[k, 0] != number:
-            move_row(t.sent, k, left)
-            left += 1
-        elif heard:
+        if t.sent[k, 0] == number:
             windows.add(t.hand, t.sent[k, 1], t.sent[k, 2])
         else:
-            lose(t, t.sent[k, 1], t.sent[k, 2])
+            move_row(t.sent, k, left)
+            left += 1
     t.moment.sent = left
-    if heard:
+
+
+@inner
+def reach_client(t, sender):
+    """Deliver the messages in `hand` to the client, or lose them; behind a cut link they stay under way."""
+    if not is_heard(t, sender):
+        lose_hand(t)
+    elif linked(t, sender, t.consumer.node):
+        fetch_missing(t)
         receive_hand(t)
-        receive_missing(t)
+    else:
+        hold_up(t, sender)
+
+
+@inner
+def lose_hand(t):
+    """Note that the messages in `hand` do not arrive."""
+    for k in range(1, t.hand[0, 0] + 1):
+        lose(t, t.hand[k, 0], t.hand[k, 1])
 
 
 @inner
@@ -245,14 +264,23 @@ def receive_hand(t):
 
 @inner
 def receive_missing(t):
-    """Let the client notice a gap and fetch what did not arrive."""
+    """Let the client receive what did not arrive."""
     if t.missing[0, 0]:
         windows.clear(t.hand)
-        for k in range(1, t.missing[0, 0] + 1):
-            for j in range(1, t.held[0, 0] + 1):
-                windows.add(t.hand, max(t.missing[k, 0], t.held[j, 0]), min(t.missing[k, 1], t.held[j, 1]))
-        windows.clear(t.missing)
+        fetch_missing(t)
         receive_hand(t)
+
+
+@inner
+def fetch_missing(t):
+    """Put what the client fetches when it notices a gap behind the messages in `hand`, some of which may be the same.
+
+    These are the messages that did not arrive, and that the queue still counts as held by the client.
+    """
+    for k in range(1, t.missing[0, 0] + 1):
+        for j in range(1, t.held[0, 0] + 1):
+            put_behind(t.hand, max(t.missing[k, 0], t.held[j, 0]), min(t.missing[k, 1], t.held[j, 1]))
+    windows.clear(t.missing)
 
 
 @inner
@@ -266,7 +294,7 @@ def lose(t, after, last):
 def deliver_missing(t):
     """Deliver what the last leader could not deliver from the member on the consumer's own node."""
     node = t.consumer.node
-    if t.missing[0, 0] and t.queue.abreast >> node & 1 and is_running(t, node):
+    if t.missing[0, 0] and t.queue.abreast >> node & 1 and runs_anywhere(t, node):
         receive_missing(t)
 
 
@@ -282,6 +310,7 @@ def arrived_count(t):
 @inner
 def settle(t, count, flowing):
     """Acknowledge the consumer's oldest `count` messages."""
+    count = answer_stale(t, count)
     if not t.missing[0, 0]:
         while count > 0 and t.held[0, 0]:
             after, last = windows.take_first(t.held, count)
@@ -397,7 +426,10 @@ def give_up_name(t):
     """
     t.consumer.subscribed = t.consumer.suspected = 0
     windows.clear(t.missing)
+    if t.held[0, 0]:
+        forget_stale(t)
     return_held(t)
+    carry_stale(t)
 
 
 @inner
@@ -416,6 +448,7 @@ def suspect_consumer(t, node):
         watch(t)
     else:
         consumer.suspected = consumer.subscribed
+        note_stale(t)
         return_held(t)
 
 
@@ -450,6 +483,7 @@ def hold_ended(t):
     That does not count as a return.
     """
     if t.consumer.suspected:
+        note_stale(t)
         pass_to(t.held, t.returns, windows.total(t.held))
         t.consumer.suspected = t.consumer.subscribed
         deliver(t, False, 0)
@@ -461,6 +495,7 @@ def unsubscribe(t):
     consumer = t.consumer
     consumer.state, consumer.subscribed, consumer.suspected, consumer.blocked = CLOSED, 0, 0, 0
     windows.clear(t.missing)
+    forget_stale(t)
     return_held(t)
 
 

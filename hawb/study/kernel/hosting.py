@@ -20,9 +20,8 @@ add_member, lose_member = HOST.of(hosting_of_turns.add_member), HOST.of(hosting_
 removal_written = HOST.of(hosting_of_turns.removal_written)
 remove_member_of_forgotten = HOST.of(hosting_of_turns.remove_member_of_forgotten)
 stop_member, look_around = HOST.of(hosting_of_turns.stop_member), HOST.of(hosting_of_turns.look_around)
-hosts, is_led, level, refresh = map(
-    HOST.of, (leadership.hosts, leadership.is_led, leadership.level, leadership.refresh)
-)  # fmt: skip
+hosts, is_led, latest_leader = map(HOST.of, (leadership.hosts, leadership.is_led, leadership.latest_leader))
+level, refresh = HOST.of(leadership.level), HOST.of(leadership.refresh)
 commit_at_once, enter_at_once = HOST.of(flowing.commit_at_once), HOST.of(flowing.enter_at_once)
 replace_member_of_store = HOST.of(flowing.replace_member_of_store)
 remove_member_of_store = HOST.of(flowing.remove_member_of_store)

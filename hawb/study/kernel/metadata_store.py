@@ -7,6 +7,7 @@ back to the engine.
 
 from __future__ import annotations
 
+from hawb.raft.member import NOWHERE
 from hawb.study.compiled import inner
 from hawb.study.kernel.host_ports import member_of
 from hawb.study.kernel.hosting import (
@@ -28,7 +29,7 @@ from hawb.study.kernel.quorum_state import (
     RAFT_ARRIVES,
     RAFT_WRITTEN,
 )
-from hawb.study.kernel.state import hand_to_engine, next_number, schedule
+from hawb.study.kernel.state import hand_to_engine, linked, look_from, next_number, schedule
 
 
 @inner
@@ -47,7 +48,8 @@ def store_happens(t, kind, a, b):
     if not hosts(t, t.store, a):
         return
     if kind == OF_STORE + RAFT_ARRIVES:
-        message_arrives(t, t.store, a, t.letter)
+        if linked(t, b, a):
+            message_arrives(t, t.store, a, t.letter)
     elif kind == OF_STORE + RAFT_WRITTEN:
         if t.nodes[a].boots == b:
             written(t, t.store, a, t.letter)
@@ -59,7 +61,8 @@ def store_happens(t, kind, a, b):
 def mark(t, node):
     """Mark a node as drained, which is written to the store's log."""
     if t.setup.khepri:
-        if not t.store.up:
+        look_from(t, node)
+        if not reaches_store(t, node):
             hand_to_engine(t)
         note_change(t)
 
@@ -87,5 +90,5 @@ def store_starts(t, node):
 
 @inner
 def reaches_store(t, node):
-    """Return True if a request reaches a leader of the store that can commit, from any node of the current side."""
-    return t.store.up == 1
+    """Return True if a request at a node of the current side, or at any (NOWHERE), reaches a leader that can commit."""
+    return t.store.up == 1 and (node == NOWHERE or linked(t, node, t.store.master))

@@ -17,6 +17,7 @@ from hawb.study.kernel.partitioned_state import (
     SIDE,
     drop_row,
     focus_on,
+    is_earlier,
     is_here,
     is_of_side,
     place_of_side,
@@ -30,6 +31,7 @@ from hawb.study.kernel.state import (
     GIVE_UP,
     KIND,
     LINKS_TIME_OUT,
+    NONE,
     NUMBER,
     TIMER,
     B,
@@ -172,9 +174,22 @@ def split_off(t, group, old):
         if group >> node & 1:
             t.nodes[node].side = t.net.last_side
     show_nodes(t)
+    row = next_of_side(t, old, NONE)
+    while row != NONE:
+        plan_again(t, row)
+        row = next_of_side(t, old, row)
+
+
+@inner
+def next_of_side(t, side, behind):
+    """Return the row of a side's next event without a node, behind another in time; NONE if there is none."""
+    best = NONE
     for row in range(t.moment.agenda):
-        if t.agenda[row, SIDE] == old and is_of_side(t.agenda[row, KIND]):
-            plan_again(t, row)
+        is_next = behind == NONE or is_earlier(t.agenda[behind], t.agenda[row])
+        is_next &= best == NONE or is_earlier(t.agenda[row], t.agenda[best])
+        if is_next and t.agenda[row, SIDE] == side and is_of_side(t.agenda[row, KIND]):
+            best = row
+    return best
 
 
 @inner

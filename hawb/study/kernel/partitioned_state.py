@@ -23,12 +23,15 @@ from hawb.study.kernel.state import (
     MOST_WAITING,
     MOST_WINDOWS,
     NONE,
+    NUMBER,
     POLICY_TAKES_EFFECT,
+    PRIORITY,
     QUEUE,
     REBALANCE,
     REPLICA_GONE,
     RUNNING,
     SYNC_FINISHED,
+    TIME,
     TRIAL,
     A,
     move_row,
@@ -117,6 +120,15 @@ def first_running(t):
 
 
 # The current side
+
+
+@inner
+def stand_on_one_side(t):
+    """Put all nodes on one side, at the beginning of a trial."""
+    t.net.focus = t.net.last_side = FIRST_SIDE
+    t.net.sides = 1
+    for node in range(t.setup.nodes):
+        t.nodes[node].side = FIRST_SIDE
 
 
 @inner
@@ -272,6 +284,16 @@ def unschedule(t, kind, a):
             remove_row(t, row)
             found = True
     return found
+
+
+@inner
+def is_earlier(planned, other):
+    """Return True if an event comes before another, by time, then priority, then number."""
+    if planned[TIME] != other[TIME]:
+        return planned[TIME] < other[TIME]
+    if planned[PRIORITY] != other[PRIORITY]:
+        return planned[PRIORITY] < other[PRIORITY]
+    return planned[NUMBER] < other[NUMBER]
 
 
 @inner

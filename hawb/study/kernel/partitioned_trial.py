@@ -26,7 +26,6 @@ from hawb.study.kernel.closing import close_with_nodes
 from hawb.study.kernel.network_rules import cut, heal, time_out
 from hawb.study.kernel.partitioned_nodes import parted, stop_parted
 from hawb.study.kernel.partitioned_state import (
-    FIRST_SIDE,
     MOST_SIDES,
     NO_SIDE,
     SIDE,
@@ -36,6 +35,7 @@ from hawb.study.kernel.partitioned_state import (
     look_from,
     look_from_outside,
     oldest,
+    stand_on_one_side,
 )
 from hawb.study.kernel.state import (
     CONFIRMS_DUE,
@@ -65,10 +65,7 @@ cleans_up, mends = trial.clean_up, upkeep.mend
 @inner
 def set_up(t):
     """Set up the cluster and its queue before anything has happened: all nodes are on one side."""
-    t.net.focus = t.net.last_side = FIRST_SIDE
-    t.net.sides = 1
-    for node in range(t.setup.nodes):
-        t.nodes[node].side = FIRST_SIDE
+    stand_on_one_side(t)
     stand_together(t)
 
 
@@ -194,3 +191,9 @@ PARTS = {
     upkeep.is_content: is_content, upkeep.do_next: do_next, upkeep.connect: connect, upkeep.act: act,
 }  # fmt: skip
 """The functions of a trial in a network whose links may fail, by those of a whole network that they replace."""
+OF_SIDES = {part: PARTS[part] for part in (
+    state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put_on_agenda,
+    state.unschedule, node_ports.connections_at, node_ports.sides, node_ports.focused, node_ports.focus_on,
+    arrival.find_records,
+)}  # fmt: skip
+"""Those of nodes, links and sides, which are the same for all types of queues."""

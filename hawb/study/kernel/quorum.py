@@ -28,6 +28,7 @@ from hawb.study.kernel.fifo import (
     unsubscribe,
 )
 from hawb.study.kernel.hosting import commit_at_once, enter_at_once, is_led, refresh, takes_flows
+from hawb.study.kernel.node_ports import focus_on, focused
 from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.quorum_group import row_of, withdraw
 from hawb.study.kernel.quorum_log import cut
@@ -51,9 +52,13 @@ from hawb.study.kernel.state import (
     NEVER,
     NONE,
     STOPPING,
+    is_here,
     is_running,
     link_us,
+    linked,
+    look_from,
     next_number,
+    runs_anywhere,
     schedule,
 )
 
@@ -98,9 +103,21 @@ def give_up_proposal(t, number):
 
 @inner
 def channel_down(t):
-    """Let the leader notice that the consumer's channel is gone."""
+    """Let a leader that is linked to the consumer's node notice that the consumer's channel is gone."""
     t.consumer.state = CLOSED
+    focus = focused(t)
+    look_from_leader(t, t.consumer.node)
     ask_for(t, CHANNEL_DOWN, NOWHERE, NONE, 0, 0)
+    focus_on(t, focus)
+
+
+@inner
+def look_from_leader(t, node):
+    """Do nothing: in a whole network there is one side.
+
+    Where links may fail, make the side of the latest leader current that is linked to a node, if there is one. NOWHERE
+    stands for any node.
+    """
 
 
 @inner
@@ -111,10 +128,10 @@ def consumer_lost(t):
     out of reach. Without a leader, the next one finds so.
     """
     node = t.consumer.node
-    t.consumer.state = CLOSED
     if is_led(t, t.queue) and t.nodes[node].status == STOPPING:
-        ask_for(t, CHANNEL_DOWN, NOWHERE, NONE, 0, 0)
+        channel_down(t)
     else:
+        t.consumer.state = CLOSED
         suspect(t, node)
 
 
@@ -131,7 +148,10 @@ def is_undecided(t, asks, node):
 def suspect(t, node):
     """Propose that the leader has lost the connection to the consumer's node."""
     if is_led(t, t.queue) and not is_undecided(t, SUSPECTS, node):
+        focus = focused(t)
+        look_from_leader(t, NOWHERE)
         ask_for(t, SUSPECTS, NOWHERE, NONE, node, 0)
+        focus_on(t, focus)
 
 
 @inner
@@ -142,23 +162,28 @@ def is_known_dead(t):
 
 
 @inner
-def look_for_channels(t):
+def look_for_channels(t, leader):
     """Let a new leader look for the consumer, and find that it is gone, or its node out of reach."""
+    node = t.consumer.node
+    if t.consumer.subscribed and not linked(t, leader, node) and runs_anywhere(t, node) and not is_here(t, node):
+        ask_for(t, SUSPECTS, NOWHERE, NONE, node, 0)
     if not is_known_dead(t):
         return
-    if is_up(t, t.consumer.node):
+    if is_up(t, node) and linked(t, leader, node):
         ask_for(t, NO_PROCESS, NOWHERE, NONE, 0, 0)
     else:
-        suspect(t, t.consumer.node)
+        suspect(t, node)
 
 
 @inner
 def node_back(t, node):
-    """Handle a node that is up: the leader first takes the consumer there for served again.
+    """Handle a node that is up: a leader that reaches it first takes the consumer there for served again.
 
     It then finds that the consumer is gone.
     """
     if t.queue.master == NOWHERE or t.consumer.node != node or not t.consumer.suspected:
+        return
+    if not runs_anywhere(t, node) or not linked(t, node, t.queue.master):
         return
     dead = is_known_dead(t)
     ask_for(t, REACHES, NOWHERE, NONE, node, 0)
@@ -191,6 +216,12 @@ def hold_ends(t, leader):
 
 
 @inner
+def is_in_reach(t, node):
+    """Return True if what a channel at a node sends reaches a leader that can commit."""
+    return t.queue.up == 1 and linked(t, node, t.queue.master)
+
+
+@inner
 def publish(t, count, node, owner):
     """Deliver a batch to the queue's channel."""
     after = t.book.published
@@ -199,7 +230,7 @@ def publish(t, count, node, owner):
         t.book.refused += count
         return
     channel = channel_at(owner, node)
-    if t.queue.up:
+    if is_in_reach(t, node):
         register(t, t.queue, to_be_known(t, channel))
     ask_to_take(t, node, channel, after, count, False)
     if t.setup.confirms:
@@ -211,11 +242,19 @@ def ask_to_take(t, node, channel, after, count, flows):
     """Let a channel send messages, behind what it has sent and is not decided; what `flows` is committed at once."""
     if t.queue.master != NOWHERE and t.queue.waiting:
         offer_again(t, t.queue, t.queue.master, channel)
+        look_from(t, node)
     if flows:
         proposal = wait_behind(t, ENQUEUE, node, channel, after, count)
         enter_at_once(t, t.queue, proposal, count, t.setup.size_bytes)
     else:
         ask_for(t, ENQUEUE, node, channel, after, count)
+        if not is_in_reach(t, node):
+            seek_leader_later(t, node, channel, count)
+
+
+@inner
+def seek_leader_later(t, node, channel, count):
+    """Do nothing: in a whole network each leader has, or asks for, what a channel has sent."""
 
 
 @inner
@@ -226,9 +265,10 @@ def come(t, q, p, count, more_room):
     """
     publisher, after, channel = t.publisher, t.book.published, channel_at(t.publisher.number, t.publisher.node)
     t.book.published += count
-    if t.queue.up:
+    in_reach = is_in_reach(t, publisher.node)
+    if in_reach:
         register(t, t.queue, to_be_known(t, channel))
-    flows = t.queue.up and is_registered(t, t.queue, to_be_known(t, channel)) and takes_flows(t, t.queue)
+    flows = in_reach and is_registered(t, t.queue, to_be_known(t, channel)) and takes_flows(t, t.queue)
     if flows and not has_under_way(t, t.queue, channel):
         commit_at_once(t, t.queue, ENQUEUED, count, t.setup.size_bytes)
         cut(t, True)
@@ -243,13 +283,13 @@ def come(t, q, p, count, more_room):
 @inner
 def credit(t, q, p):
     """Return how many more messages the publisher's channel may send; UNHINDERED if there is no limit."""
-    return UNHINDERED if t.queue.up else max(0, t.setup.soft_limit + 1 - undecided(t))
+    return UNHINDERED if is_in_reach(t, p.node) else max(0, t.setup.soft_limit + 1 - undecided(t))
 
 
 @inner
 def answers(t, q, p):
-    """Return True if the queue can commit, and has decided all earlier messages of the publisher's channel."""
-    return t.queue.up == 1 and (t.setup.confirms == 0 or undecided(t) == 0)
+    """Return True if a leader in reach can commit, and has decided all earlier messages of the publisher's channel."""
+    return is_in_reach(t, p.node) and (t.setup.confirms == 0 or undecided(t) == 0)
 
 
 # Committed proposals
@@ -261,6 +301,7 @@ def do_committed(t):
     done = 0
     while done < t.queue.committed:
         entry = t.committed[done]
+        look_from_committer(t, done)
         number, asks, client = entry.number, entry.asks, entry.client
         after, count = entry.after, entry.count
         done += 1
@@ -272,6 +313,11 @@ def do_committed(t):
         if done == t.queue.committed:
             t.queue.committed = done = 0
             refresh(t, t.queue)
+
+
+@inner
+def look_from_committer(t, k):
+    """Do nothing: in a whole network the leader that has committed a proposal is on the one side."""
 
 
 @inner

@@ -7,9 +7,11 @@ from hawb.study.kernel import closing, publishing, steady, steady_ports, windows
 from hawb.study.kernel.channels import settle_each
 from hawb.study.kernel.fifo import come_back, deliver, settle, waits
 from hawb.study.kernel.hosting import commit_at_once, takes_flows
-from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
+from hawb.study.kernel.node_ports import focus_on, focused, sides
+from hawb.study.kernel.out_of_reach import late_answers, stale_count
+from hawb.study.kernel.quorum import ask_for, come, credit, do_committed, is_in_reach
 from hawb.study.kernel.quorum_state import SETTLED, SETTLES
-from hawb.study.kernel.state import NONE
+from hawb.study.kernel.state import NONE, look_from
 from hawb.study.kernel.steady import ticks_heard
 from hawb.study.kernel.steady_ports import is_heard
 
@@ -18,30 +20,57 @@ leave = with_parts(steady.leave, {publishing.arrive: come, closing.credit: credi
 
 @inner
 def flow(t, until_us):
-    """Apply what flows until `until_us`, and set the time to it; the queue also commits what the logs had before."""
+    """Apply what flows until `until_us` on each side, and set the time to it.
+
+    The queue also commits what the logs had before.
+    """
     t.moment.now_us = max(t.moment.now_us, until_us)
-    answers, busy = is_heard(t, t.consumer), not t.queue.up
-    ticks = ticks_heard(t, t.queue, t.consumer) if answers else 0
-    useful = useful_ticks(t, t.queue, t.consumer, ticks)
+    focus = focused(t)
+    for side in sides(t):
+        if focus_on(t, side):
+            flow_through(t)
+    focus_on(t, focus)
+    do_committed(t)
+
+
+@inner
+def flow_through(t):
+    """Apply what flowed to and from the queue on the current side since the last time."""
+    consumer = t.consumer
+    answers, busy = is_heard(t, consumer), not is_in_reach(t, consumer.node)
+    ticks = ticks_heard(t, t.queue, consumer) if answers else 0
+    useful = useful_ticks(t, t.queue, consumer, ticks)
+    room = room_made(t, useful)
     arrived = leave(t, t.queue, t.publisher, 0)
-    t.consumer.ticks += ticks
+    consumer.ticks += ticks
     if answers and busy:
         answer_later(t, useful)
     elif arrived or useful:
-        come_back(t, useful)
-        deliver(t, True, useful)
-        if useful and t.held[0, 0]:
-            if takes_flows(t, t.queue):
-                commit_at_once(t, t.queue, SETTLED, min(useful, windows.total(t.held)), 0)
-            settle(t, useful, True)
+        come_back(t, room)
+        deliver(t, True, room)
+        answer(t, useful)
     settle_each(t)
-    do_committed(t)
+
+
+@inner
+def room_made(t, ticks):
+    """Return how many more messages the consumer takes because of its ticks: late answers make no room."""
+    return late_answers(t, ticks) + max(0, ticks - stale_count(t) - late_answers(t, stale_count(t)))
+
+
+@inner
+def answer(t, ticks):
+    """Let the consumer answer for its oldest messages."""
+    if ticks and (t.held[0, 0] or stale_count(t)):
+        if t.held[0, 0] and is_in_reach(t, t.consumer.node) and takes_flows(t, t.queue):
+            commit_at_once(t, t.queue, SETTLED, min(ticks, windows.total(t.held)), 0)
+        settle(t, ticks, True)
 
 
 @inner
 def within_reach(t, q, c):
     """Return how many messages the consumer has to answer for, or will get from the queue."""
-    return windows.total(t.held) + waits(t)
+    return stale_count(t) + windows.total(t.held) + waits(t)
 
 
 useful_ticks = with_parts(steady.useful_ticks, {steady_ports.within_reach: within_reach})
@@ -49,15 +78,22 @@ useful_ticks = with_parts(steady.useful_ticks, {steady_ports.within_reach: withi
 
 @inner
 def answer_later(t, ticks):
-    """Let answers to a queue that cannot commit wait at the client, at most as many as it holds messages."""
+    """Let answers to a queue that cannot commit wait at the client, at most as many as it holds messages.
+
+    Answers for messages that were returned are dropped, unless these were delivered again and late answers count.
+    """
     if not ticks:
         return
-    has = windows.total(t.held)
+    counts = late_answers(t, stale_count(t)) > 0
+    unheard = 0 if counts else min(ticks, stale_count(t))
+    answer(t, unheard)
+    has = windows.total(t.held) + (stale_count(t) if counts else 0)
     for row in range(t.queue.waiting):
         if t.waiting[row].asks == SETTLES:
             has -= t.waiting[row].count
-    if min(ticks, has) > 0:
-        ask_for(t, SETTLES, t.consumer.node, NONE, 0, min(ticks, has))
+    count = min(ticks - unheard, has)
+    if count > 0:
+        ask_for(t, SETTLES, t.consumer.node, NONE, 0, count)
 
 
 blocked_us = with_parts(steady.blocked_us, {closing.credit: credit})
@@ -69,4 +105,9 @@ def next_change_us(t):
 
     That is when the publisher is blocked.
     """
-    return blocked_us(t, t.publisher)
+    focus = focused(t)
+    if not t.publisher.closed:
+        look_from(t, t.publisher.node)
+    soonest_us = blocked_us(t, t.publisher)
+    focus_on(t, focus)
+    return soonest_us

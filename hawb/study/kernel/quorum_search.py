@@ -24,6 +24,7 @@ from hawb.study.kernel import (
     node_rules,
     partitioned_state,
     partitioned_trial,
+    quorum_links,
     quorum_nodes,
     quorum_search_channels,
     quorum_search_key,
@@ -41,7 +42,6 @@ from hawb.study.kernel import (
     search_nodes,
     search_state,
     silence,
-    state,
     trial,
 )
 from hawb.study.kernel.asking import (
@@ -65,7 +65,7 @@ from hawb.study.kernel.node_ports import focus_on
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.quorum import wait_behind
 from hawb.study.kernel.quorum_group import row_of
-from hawb.study.kernel.quorum_search_nodes import suspect
+from hawb.study.kernel.quorum_links import suspect
 from hawb.study.kernel.quorum_search_ports import (
     answer,
     gets_to_leader,
@@ -354,18 +354,13 @@ UNASKED = (
 )  # fmt: skip
 """Functions of classic queues' replicas, and those that a search does not need for a quorum queue."""
 PARTS = {
-    **{part: partitioned_trial.PARTS[part] for part in (
-        state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put_on_agenda,
-        state.unschedule, node_ports.connections_at, node_ports.sides, node_ports.focused, node_ports.focus_on,
-        arrival.find_records, disks.keep_sides,
-    )},
+    **partitioned_trial.OF_SIDES, **quorum_links.PARTS, disks.keep_sides: partitioned_trial.PARTS[disks.keep_sides],
     **dict.fromkeys(quorum_trial.NEVER_HAPPENS, silence.nothing),
-    **{getattr(partitioned_state, name): getattr(quorum_search_state, name) for name in (
-        "put_aside", "take_up", "is_about_queue", "is_of_side",
-    )},
+    partitioned_state.is_about_queue: quorum_search_state.is_about_queue,
+    partitioned_state.is_of_side: quorum_search_state.is_of_side,
     search_state.content: quorum_search_state.content,
     **{getattr(host_ports, port): getattr(quorum_search_ports, port) for port in (
-        "hosted", "reached", "in_sight", "crown", "note_abreast", "recorded", "begin_member",
+        "crown", "note_abreast", "recorded", "begin_member",
     )},
     raft_log.last_sent: quorum_search_ports.last_sent,
     raft_log.row_of_term: quorum_search_ports.row_of_term,
@@ -373,11 +368,11 @@ PARTS = {
         "is_known", "note_known", "asked_node", "note_asked",
     )},
     **{getattr(enqueuers, port): getattr(quorum_search_ports, port) for port in (
-        "silent_us", "is_chosen", "refuse_orphan", "set_aside", "take_up", "reject_first",
+        "is_chosen", "refuse_orphan", "set_aside", "take_up", "reject_first",
     )},
     channels.answer_publisher: search_books.answer_publisher,
     **{getattr(departure, port): getattr(quorum_search_nodes, port) for port in (
-        "remember", "clients_gone", "fall_silent",
+        "remember", "clients_gone",
     )},
     **{getattr(departure, port): getattr(quorum_nodes, port) for port in (
         "members_down", "members_noticed_down", "publishers_gone",
@@ -385,7 +380,7 @@ PARTS = {
     quorum_nodes.channels_gone: quorum_search_nodes.channels_gone,
     arrival.return_to_queues: quorum_search_nodes.return_to_queues,
     **{getattr(network_ports, port): getattr(quorum_search_nodes, port) for port in (
-        "be_silent", "in_reach", "give_up_what_waited", "drop_side", "take_in",
+        "in_reach", "give_up_what_waited", "drop_side",
     )},
     arrival.store_starts: metadata_store.store_starts, node_ports.reaches_store: metadata_store.reaches_store,
     **dict.fromkeys(UNASKED, silence.nothing), network_ports.classic_names: classic_names,

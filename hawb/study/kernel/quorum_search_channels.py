@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from hawb.study.compiled import inner
+from hawb.study.kernel.enqueuers import last_leader
 from hawb.study.kernel.quorum_search_state import has_node, with_node, without_node
 from hawb.study.kernel.state import NONE
 
@@ -60,9 +61,3 @@ def note_leader(t, g, channel):
 def forget_leader(t, g, channel):
     """Forget the leader that a channel began to send to."""
     t.asks[channel] = 0
-
-
-@inner
-def last_leader(t, g):
-    """Return the leader that the current side's records name: the present one, or the last one."""
-    return g.holder if g.master == NONE else g.master

@@ -24,14 +24,8 @@ from hawb.study.kernel.quorum_state import (
 )
 from hawb.study.kernel.state import (
     CONFIRMS_DUE,
-    KIND,
-    LINKS_TIME_OUT,
-    TIME,
-    WAITING,
     look_from,
     next_number,
-    running_bits,
-    runs_anywhere,
     schedule,
 )
 
@@ -56,33 +50,6 @@ def recorded(t, g):
 def begin_member(t, g, node, members):
     """Raise OverflowError: no member comes back that has lost its disk."""
     raise OverflowError("a member that comes back with an empty disk")
-
-
-@inner
-def hosted(t, g, *_):
-    """Return the nodes whose members run, on whatever side, as bits; the metadata store's also on nodes that wait."""
-    bits = 0
-    for node in range(t.setup.nodes):
-        waits = g.store and t.nodes[node].status == WAITING
-        bits |= int(waits or runs_anywhere(t, node)) << node
-    return bits & g.present & ~g.stopped
-
-
-@inner
-def reached(t, g, node):
-    """Return the nodes whose members run and are reached from a node, as bits."""
-    bits = hosted(t, g)
-    return bits & ~t.cut[node]
-
-
-@inner
-def in_sight(t, g):
-    """Return the nodes whose members run and are reached from a running node of the current side, as bits."""
-    here, running, seen = hosted(t, g), running_bits(t), 0
-    for node in range(t.setup.nodes):
-        if here >> node & 1 and running & ~t.cut[node]:
-            seen |= 1 << node
-    return seen
 
 
 @inner
@@ -125,15 +92,6 @@ def note_abreast(t, g, abreast):
 
 
 # Channels
-
-
-@inner
-def silent_us(t, a, b):
-    """Return the time until the connection of two nodes over a cut link is given up; 0 if it has been."""
-    for row in range(t.moment.agenda):
-        if t.agenda[row, KIND] == LINKS_TIME_OUT:
-            return t.agenda[row, TIME] - t.moment.now_us
-    return 0
 
 
 @inner

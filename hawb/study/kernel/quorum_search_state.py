@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.partitioned_state import NET, NO_SIDE, copy_list, show_nodes
+from hawb.study.kernel.partitioned_state import NET, copy_list
 from hawb.study.kernel.quorum_state import (
     COLUMNS,
     DELAY,
@@ -97,12 +97,6 @@ it. Rows of the metadata store's members, terms and draws are behind those of th
 
 
 @inner
-def link_bit(a, b):
-    """Return a link between two nodes, as a bit."""
-    return 1 << min(a, b) * MOST_NODES + max(a, b)
-
-
-@inner
 def with_node(nodes, node):
     """Return a list of nodes with one more: three bits for each below a bit that ends it, 0 for none."""
     return max(1, nodes) << 3 | node
@@ -131,22 +125,6 @@ def has_node(nodes, node):
 
 
 # Sides and remembered records
-
-
-@inner
-def put_aside(t, place, number):
-    """Keep the leader that the current side sees as that of the side of this number."""
-    t.kept_side[place], t.kept_master[place], t.kept_up[place] = number, t.queue.master, t.queue.up
-    t.kept_store[place], t.kept_store_up[place] = t.store.master, t.store.up
-
-
-@inner
-def take_up(t, place):
-    """Make the side current whose view is kept at a place."""
-    t.queue.master, t.queue.up = t.kept_master[place], t.kept_up[place]
-    t.store.master, t.store.up = t.kept_store[place], t.kept_store_up[place]
-    t.net.focus, t.kept_side[place] = t.kept_side[place], NO_SIDE
-    show_nodes(t)
 
 
 @inner

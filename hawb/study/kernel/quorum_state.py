@@ -33,8 +33,8 @@ GONE = -2
 (
     RAFT_ARRIVES, RAFT_WRITTEN, ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED, LOG_CUT, MEMBERS_ABREAST,
     REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP, CONNECTION_FAILS, LINKS_SUSPECTED, HOLD_ENDS, METADATA_AVAILABLE,
-    METADATA_CHANGED, FOLLOWERS_STOP, REMOVAL_WRITTEN, NODE_FORGOTTEN,
-) = range(100, 117)  # fmt: skip
+    METADATA_CHANGED, FOLLOWERS_STOP, REMOVAL_WRITTEN, NODE_FORGOTTEN, LEADER_SOUGHT,
+) = range(100, 118)  # fmt: skip
 """The kinds of events of a quorum queue, beside `state`'s."""
 OF_STORE = 100
 """The offset from the kinds of the queue's events to those of the metadata store's group."""
@@ -93,11 +93,12 @@ COLUMNS = 14
 
 QUORUM_SETUP = record(
     " ".join(SETUP.names) + " members registers asks_leader_first drain_stops_members drain_awaits_elections"
-    " shrinks least_cut"
+    " shrinks least_cut resends"
     " snapshot_every snapshot_every_at_most soft_limit group_size shuffles delivery_limit hold_us"
 )
 """The settings; `members` are the queue's at first, as bits, `shrinks` is 1 if a queue loses its member on a node that
-is forgotten, `delivery_limit` is NEVER if there is none, `hold_us` is how long a consumer out of reach keeps what it
+is forgotten, `resends` is 1 if a channel with more messages pending than the soft limit looks for a leader by itself,
+`delivery_limit` is NEVER if there is none, `hold_us` is how long a consumer out of reach keeps what it
 holds."""
 
 
@@ -128,29 +129,28 @@ runs or not) and `recorded` (the members in the queue's record) are bits, `numbe
 the metadata store's group, which has a record of the same form, 0 for the queue's. `led_term` is the latest term that
 had a leader, and `changes` how often the members have changed or a member has begun with an empty disk."""
 
-QUORUM_TRIAL = with_letter(
-    [
-        ("setup", QUORUM_SETUP), ("moment", MOMENT), ("queue", QUORUM), ("store", QUORUM), ("book", BOOK),
-        ("publisher", PUBLISHER), ("consumer", QUORUM_CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)),
-        ("nodes", NODE, (MOST_NODES,)),
-        *((name, np.int64, (MOST_NODES,)) for name in ("wanted", "suspected")), ("drawn", np.int64, (MOST_MEMBERS,)),
-        ("configurations", np.int64, (2 * MOST_CHANGES, 3)), ("counts", np.int64, (2, 2)),
-        ("waiting_changes", np.int64, (MOST_ASKED, 2)),
-        ("members", MEMBER, (MOST_MEMBERS,)), ("peers", PEER, (MOST_MEMBERS, MOST_NODES - 1)),
-        ("message", np.int64, (COLUMNS,)),
-        ("out", LETTER, (MOST_OUTPUTS,)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
-        ("terms", np.int64, (2 * MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),
-        ("places", np.int64, (MOST_PLACES,)),
-        ("waiting", PROPOSAL, (MOST_ASKED,)), ("entries", ENTRY, (MOST_ENTRIES,)),
-        ("committed", ENTRY, (MOST_ASKED,)), ("registered", np.int64, (MOST_ASKED, 2)),
-        ("awaiting", np.int64, (MOST_ASKED, REJECTED + 1)), ("unanswered", np.int64, (MOST_ASKED, DELAY + 1)),
-        *((name, np.int64, (MOST_ASKED, 3)) for name in ("sent", "moved", "requeued", "counted", "staying")),
-        *((name, np.int64, (MOST_WINDOWS, 2)) for name in (
-            "ready", "returns", "held", "missing", "hand", "moved_before", "fresh", "confirmed", "delivered",
-            "delivered_twice", "lost",
-        )),
-    ]
-)  # fmt: skip
+QUORUM_FIELDS = [
+    ("setup", QUORUM_SETUP), ("moment", MOMENT), ("queue", QUORUM), ("store", QUORUM), ("book", BOOK),
+    ("publisher", PUBLISHER), ("consumer", QUORUM_CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)),
+    ("nodes", NODE, (MOST_NODES,)),
+    *((name, np.int64, (MOST_NODES,)) for name in ("wanted", "suspected")), ("drawn", np.int64, (MOST_MEMBERS,)),
+    ("configurations", np.int64, (2 * MOST_CHANGES, 3)), ("counts", np.int64, (2, 2)),
+    ("waiting_changes", np.int64, (MOST_ASKED, 2)),
+    ("members", MEMBER, (MOST_MEMBERS,)), ("peers", PEER, (MOST_MEMBERS, MOST_NODES - 1)),
+    ("message", np.int64, (COLUMNS,)),
+    ("out", LETTER, (MOST_OUTPUTS,)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
+    ("terms", np.int64, (2 * MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),
+    ("places", np.int64, (MOST_PLACES,)),
+    ("waiting", PROPOSAL, (MOST_ASKED,)), ("entries", ENTRY, (MOST_ENTRIES,)),
+    ("committed", ENTRY, (MOST_ASKED,)), ("registered", np.int64, (MOST_ASKED, 2)),
+    ("awaiting", np.int64, (MOST_ASKED, REJECTED + 1)), ("unanswered", np.int64, (MOST_ASKED, DELAY + 1)),
+    *((name, np.int64, (MOST_ASKED, 3)) for name in ("sent", "moved", "requeued", "counted", "staying")),
+    *((name, np.int64, (MOST_WINDOWS, 2)) for name in (
+        "ready", "returns", "held", "missing", "hand", "moved_before", "fresh", "confirmed", "delivered",
+        "delivered_twice", "lost",
+    )),
+]  # fmt: skip
+QUORUM_TRIAL = with_letter(QUORUM_FIELDS)
 """One trial of a quorum queue, in one piece of memory.
 
 The groups: `members` by their nodes, those of the metadata store behind those of the queue, each leader's progress

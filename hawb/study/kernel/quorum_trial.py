@@ -25,7 +25,7 @@ from hawb.study.kernel import (
 )
 from hawb.study.kernel.asking import drop_orphans, offer_again, registration_given_up
 from hawb.study.kernel.boot_order import boot, give_up_boot
-from hawb.study.kernel.channels import settle_batch, settle_each
+from hawb.study.kernel.channels import hear, settle_batch, settle_each
 from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, follow_leader, waits
 from hawb.study.kernel.going_down import drain, node_gone, shut_down, stopped
 from hawb.study.kernel.host_ports import note_hosts
@@ -56,6 +56,7 @@ from hawb.study.kernel.quorum import (
 from hawb.study.kernel.quorum_disks import node_forgotten
 from hawb.study.kernel.quorum_flows import flow, next_change_us
 from hawb.study.kernel.quorum_group import pending, row_of, stand_members
+from hawb.study.kernel.quorum_nodes import followers_stop, suspect
 from hawb.study.kernel.quorum_state import (
     CONNECTION_FAILS,
     CONSUMES,
@@ -79,6 +80,7 @@ from hawb.study.kernel.quorum_state import (
 )
 from hawb.study.kernel.raft_log import bits_in, note_run
 from hawb.study.kernel.state import (
+    ACTIVE,
     BOOT,
     BOOT_GIVES_UP,
     CLOSED,
@@ -103,6 +105,8 @@ from hawb.study.kernel.state import (
     D,
     earliest,
     is_running,
+    linked,
+    look_from,
     next_number,
     remove_row,
     running_bits,
@@ -218,8 +222,11 @@ def talk(t, stop_us):
             handle(t, t.message)
             is_same = t.queue.master == master and t.book.down_since == down_since
             if t.queue.committed or not is_same or t.store.master != store_master or t.store.up != store_up:
-                settle_each(t)
-                do_committed(t)
+                if is_same:
+                    settle_each(t)
+                    do_committed(t)
+                else:  # what was under way to the leader waits at the client now
+                    flow(t, t.moment.now_us)
                 react(t)
                 look(t)
                 return
@@ -240,7 +247,7 @@ def handle(t, event):
     """Handle an event with the function that handles it in the engine (`hawb.engine.advance`)."""
     kind, a, b = event[KIND], event[A], event[B]
     if kind == RAFT_ARRIVES:
-        if hosts(t, t.queue, a):
+        if hosts(t, t.queue, a) and linked(t, b, a):
             message_arrives(t, t.queue, a, t.letter)
     elif kind == RAFT_WRITTEN:
         if hosts(t, t.queue, a) and t.nodes[a].boots == b:
@@ -252,7 +259,7 @@ def handle(t, event):
     elif kind == LEADER_ELECTED:
         deliver_missing(t)
         follow_leader(t)
-        look_for_channels(t)
+        look_for_channels(t, a)
         drop_orphans(t, t.queue)
         offer_again(t, t.queue, a, NONE)
     elif kind == MAJORITY_REACHED:
@@ -268,13 +275,13 @@ def handle(t, event):
     elif kind == CONNECTION_FAILS:
         connection_fails(t, a)
     elif kind == LINKS_SUSPECTED:
-        quorum_nodes.suspect(t, a, b)
+        suspect(t, a, b)
     elif kind == HOLD_ENDS:
         hold_ends(t, b)
     elif kind == METADATA_CHANGED:
         store_changes(t)
     elif kind == FOLLOWERS_STOP:
-        quorum_nodes.followers_stop(t, a, b)
+        followers_stop(t, a, b)
     elif kind == REMOVAL_WRITTEN:
         removal_written(t, t.queue, a, b)
     elif kind == NODE_FORGOTTEN:
@@ -301,7 +308,7 @@ def handle(t, event):
         look_around(t)
     elif kind == PUBLISH:
         publish(t, a, b, event[D])
-    elif kind == CONSUME and is_running(t, b):
+    elif kind == CONSUME and is_running(t, b) and t.consumer.state != ACTIVE:
         ask_for(t, CONSUMES, b, NONE, 0, 0)
     elif kind == CONSUMER_CLOSES and t.consumer.state != CLOSED:
         channel_down(t)
@@ -323,6 +330,7 @@ def look(t):
 def may_go(t, node):
     """Return True if the procedure lets a node go down."""
     members = t.queue.recorded
+    look_from(t, node)
     if not t.setup.awaits or t.setup.nodes == 1 or not members >> node & 1:
         return True
     return not is_critical(bits_in(members & running_bits(t) & ~t.queue.stopped), bits_in(members))
@@ -363,6 +371,6 @@ PARTS = {
     **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,
     upkeep.look: look, upkeep.mark: metadata_store.mark, disks.replace: quorum_disks.replace,
     upkeep.force_boot: quorum_disks.force_boot, upkeep.restore_queue: quorum_disks.restore_queue, upkeep.may_go: may_go,
-    trial.talk: talk, trial.hear: settle_each,
+    trial.talk: talk, trial.hear: hear,
 }  # fmt: skip
 """The functions of a trial of a quorum queue, by those of a classic queue's that they replace."""

@@ -22,6 +22,7 @@ from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.engine_trial import scenario
 from hawb.study.environment import HOURS, ByHour, Environment, Traffic
+from hawb.study.kernel.partitioned_quorum_state import PARTITIONED_QUORUM_TRIAL
 from hawb.study.kernel.partitioned_state import PARTITIONED_TRIAL
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
 from hawb.study.kernel.state import NEVER, TRIAL
@@ -36,8 +37,9 @@ LARGEST = 2**62
 def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarray:
     """Return a trial before it is played: one row.
 
-    It is of `state.TRIAL`, of `partitioned_state.PARTITIONED_TRIAL` if links may fail, or of
-    `quorum_state.QUORUM_TRIAL` for a quorum queue. Raise ValueError with the reason for what the kernel cannot do.
+    It is of `state.TRIAL`, or of `quorum_state.QUORUM_TRIAL` for a quorum queue; if links may fail, of
+    `partitioned_state.PARTITIONED_TRIAL` or `partitioned_quorum_state.PARTITIONED_QUORUM_TRIAL`. Raise ValueError with
+    the reason for what the kernel cannot do.
     """
     reason = refused(design, environment)
     if reason is not None:
@@ -94,7 +96,7 @@ def of_mirroring(mirroring: Mirroring | None, settings: Settings) -> dict[str, i
 def kind_of(design: Design, environment: Environment) -> np.dtype:
     """Return the record type of a trial."""
     if design.queue_type == "quorum":
-        return QUORUM_TRIAL
+        return QUORUM_TRIAL if environment.partitions is None else PARTITIONED_QUORUM_TRIAL
     return TRIAL if environment.partitions is None else PARTITIONED_TRIAL
 
 
@@ -105,6 +107,7 @@ def group(queue: Queue, settings: Settings) -> dict[str, int]:
         "group_size": queue.quorum_settings.group_size, "shuffles": not profile.places_by_load,
         "registers": profile.registers_enqueuers, "asks_leader_first": profile.asks_leader_first,
         "least_cut": profile.least_cut, "shrinks": profile.shrinks_as_forgetting,
+        "resends": profile.resends_at_soft_limit,
         "snapshot_every": profile.snapshot_every, "snapshot_every_at_most": profile.snapshot_every_at_most,
         "drain_stops_members": settings.profile.drain_stops_members,
         "drain_awaits_elections": settings.profile.drain_awaits_elections,
@@ -220,9 +223,6 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "arguments: arguments of queues": lambda design, _: bool(set(design.arguments) - known_arguments(design)),
     "policy: settings beside those of mirrors and the delivery limit": lambda design, _: bool(unknown_settings(design)),
     "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,
-    "partitions: links between a quorum queue's nodes that drop everything": lambda design, environment: (
-        design.queue_type == "quorum" and environment.partitions is not None
-    ),
     "upgrade.drain: maintenance mode that moves masters": lambda design, _: (
         design.queue_type == "classic" and design.upgrade.drain and design.profile.drain_moves_masters
     ),
