@@ -197,9 +197,31 @@ def test_mean_by_a_control_replaces_the_plain_one_and_the_difference():
 def test_control_that_does_not_help_leaves_the_plain_mean():
     (_, quorum, _), _ = estimated(noise=200.0)
     assert quorum["gain"] < 1.5
-    assert {name: value for name, value in quorum.items() if name not in ("gain", "control", "control_trials")} == {
-        **rows_of()[1]
-    }  # fmt: skip
+    about = ("gain", "control", "control_trials", "unseen_by_control")
+    assert {name: value for name, value in quorum.items() if name not in about} == rows_of()[1]
+
+
+def test_failures_that_the_control_never_had_are_counted_and_leave_the_plain_mean():
+    """A tenth of the control's years fail; the engine's cluster also fails, or fails only, where the control does not.
+
+    The strata know that, so that the gain alone would not tell.
+    """
+    trials, lost = 2_000, np.zeros(2_000)
+    lost[::10] = 100.0
+    pairs = Pairs((np.arange(trials) % 10 > 0).astype(int), np.arange(128))
+    control = {"trial": np.arange(trials), "publish_down_s": lost, "lost_confirmed": np.zeros(trials)}
+    chosen = Chosen(load(FILE).designs["mirrored"], load(FILE).environments["cuts"], "no prefetch")
+
+    def quorum(values: np.ndarray) -> dict[str, Any]:
+        given = {"mirrored": control, "quorum": control}, {"quorum": {"publish_down_s": values[:128]}}
+        return controlled(rows_of(), "cuts", {"quorum": chosen}, *given, pairs, "mirrored")[1]
+
+    assert quorum(2 * lost)["unseen_by_control"] == 0
+    some = quorum(2 * lost + 5 * (np.arange(trials) % 50 == 1))
+    assert (some["unseen_by_control"], some["mean"]) == (3, pytest.approx(20.1, abs=0.5))
+    alone = quorum(5.0 * (np.arange(trials) % 10 == 1))
+    assert alone["unseen_by_control"] == 13
+    assert (alone["mean"], alone["trials"]) == (1.0, 64)  # those of the plain trials
 
 
 # Played
