@@ -202,25 +202,29 @@ def test_control_that_does_not_help_leaves_the_plain_mean():
 
 
 def test_failures_that_the_control_never_had_are_counted_and_leave_the_plain_mean():
-    """A tenth of the control's years fail; the engine's cluster also fails, or fails only, where the control does not.
+    """The control fails in a tenth of the years, and the engine's cluster also, or only, in another tenth.
 
-    The strata know that, so that the gain alone would not tell.
+    Each tenth is a stratum of its own, so that the gain is large.
     """
-    trials, lost = 2_000, np.zeros(2_000)
-    lost[::10] = 100.0
-    pairs = Pairs((np.arange(trials) % 10 > 0).astype(int), np.arange(128))
-    control = {"trial": np.arange(trials), "publish_down_s": lost, "lost_confirmed": np.zeros(trials)}
+    trials = 2_000
+    tenth = np.arange(trials) % 10
+    lost, other = 100.0 * (tenth == 0), 5.0 * (tenth == 1)
+    control = {"trial": np.arange(trials), "publish_down_s": lost, "lost_confirmed": np.zeros(trials),
+               "metadata_down_s": other}  # fmt: skip
     chosen = Chosen(load(FILE).designs["mirrored"], load(FILE).environments["cuts"], "no prefetch")
 
-    def quorum(values: np.ndarray) -> dict[str, Any]:
-        given = {"mirrored": control, "quorum": control}, {"quorum": {"publish_down_s": values[:128]}}
-        return controlled(rows_of(), "cuts", {"quorum": chosen}, *given, pairs, "mirrored")[1]
+    def quorum(values: np.ndarray, measure: str = "publish_down_s") -> dict[str, Any]:
+        of_controls = {"mirrored": control, "quorum": control}
+        of_engine = {"quorum": {measure: values[:128]}}
+        pairs = Pairs(np.minimum(tenth, 2), np.arange(128))
+        return controlled(rows_of(measure), "cuts", {"quorum": chosen}, of_controls, of_engine, pairs, "mirrored")[1]
 
     assert quorum(2 * lost)["unseen_by_control"] == 0
-    some = quorum(2 * lost + 5 * (np.arange(trials) % 50 == 1))
-    assert (some["unseen_by_control"], some["mean"]) == (3, pytest.approx(20.1, abs=0.5))
-    alone = quorum(5.0 * (np.arange(trials) % 10 == 1))
-    assert alone["unseen_by_control"] == 13
+    assert quorum(other, "metadata_down_s")["unseen_by_control"] == 0
+    assert quorum(lost, "lost_confirmed")["unseen_by_control"] == 0  # the control was down in these years
+    some, alone = quorum(2 * lost + other), quorum(other)
+    assert (some["unseen_by_control"], some["trials"], some["mean"]) == (13, 128, pytest.approx(20.5))
+    assert alone["unseen_by_control"] == 13 and alone["gain"] > 10
     assert (alone["mean"], alone["trials"]) == (1.0, 64)  # those of the plain trials
 
 
