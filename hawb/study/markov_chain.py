@@ -127,10 +127,7 @@ class Chain(Struct, frozen=True, dict=True):
         return after._replace(alone=False, last=kind if is_last else state.last)
 
     def extra_s(self, state: State) -> float:
-        """Return the expected seconds a second that a queue is down as it changes from a state in which others are not.
-
-        These are elections, promotions, and the checks of paused nodes.
-        """
+        """Return for how many seconds a second in a state elections, promotions and checks of paused nodes are due."""
         total, is_up = 0.0, self.is_up(state)
         for rate, after in self.moves(state):
             if self.is_up(after) and not is_up:
@@ -193,7 +190,7 @@ class Chain(Struct, frozen=True, dict=True):
 
 
 def chain(design: Design, environment: Environment) -> Chain:
-    """Return the chain of a design in an environment that has failures of nodes."""
+    """Return the chain of a design in an environment. Raise ValueError if no node fails there."""
     failures, timing = failures_of(environment), environment.timing
     replicas, is_quorum = replicas_of(design, environment), design.queue_type == "quorum"
     election_s = timing.election_s if is_quorum else 0.0
@@ -283,10 +280,10 @@ def may_refuse(design: Design, environment: Environment, _horizon_days: float) -
 
 
 def pauses_oddly(design: Design, *_: object) -> bool:
-    """Return True if several nodes may pause at once, or nodes pause by another rule than that of the majority."""
-    if design.profile.khepri or isinstance(design.cluster_partition_handling, PauseIfAllDown):
-        return not design.profile.khepri
-    return design.cluster_partition_handling == "pause_minority" and design.nodes > MOST_PAUSING
+    """Return True if several nodes may pause at once, or pause by another rule; with Khepri none ever does."""
+    handling = design.cluster_partition_handling
+    several = handling == "pause_minority" and design.nodes > MOST_PAUSING
+    return not design.profile.khepri and (several or isinstance(handling, PauseIfAllDown))
 
 
 def lacks_replicas(design: Design, environment: Environment, _horizon_days: float) -> bool:
@@ -336,7 +333,7 @@ REFUSALS: dict[str, Callable[[Design, Environment, float], bool]] = {
     "replicas: nodes of 4.3 without a replica": lacks_replicas,
     "policy, traffic: mirrors that are not synchronised at once": may_stay_unsynchronised,
     "policy.ha-promote-on-failure: when-synced": may_refuse,
-    "cluster_partition_handling: several nodes that pause at once": pauses_oddly,
+    "cluster_partition_handling: pause_if_all_down, or pause_minority with more than three nodes": pauses_oddly,
     "timing: stops, boots or elections that take about as long as other times": is_slow,
     "horizon_days: too short to forget that all nodes ran at the beginning": is_too_short,
     "node_failures.repair: times that are not exponential, where the order in which nodes return counts": (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from hawb.scenario.document import Timing
+from hawb.scenario.document import PauseIfAllDown, Timing
 from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.engine_trial import play
@@ -195,6 +195,7 @@ LOGNORMAL = Distribution(mean_s=3_600, distribution="lognormal", shape=1.0)
     (MIRRORED, around(traffic=Traffic(publish_per_s=2, consume_per_s=2)), "policy, traffic"),
     (replace(MIRRORED, policy=MIRRORED.policy | {"ha-promote-on-failure": "when-synced"}), ENVIRONMENT, "policy.ha-"),
     (replace(PAUSED, nodes=4, replicas=4), ENVIRONMENT, "cluster_partition_handling"),
+    (replace(MIRRORED, cluster_partition_handling=PauseIfAllDown(("a",), "ignore")), ENVIRONMENT, "cluster_partition_"),
     (QUORUM, failing(every=Distribution(mean_s=600)), "timing"),
     (QUORUM, failing(repair=Distribution(mean_s=60)), "timing"),
     (QUORUM, around(timing=Timing(link_latency_s=0.1)), "timing"),
