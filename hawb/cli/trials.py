@@ -35,6 +35,7 @@ def estimated(
     from hawb.study.comparisons import judged
     from hawb.study.estimates import compared
     from hawb.study.failures import StudyFailed
+    from hawb.study.markov_chain import with_exact
     from hawb.study.own_draws import widened
     from hawb.study.pipeline import write_of_trials
     from hawb.study.quantiles import with_quantiles
@@ -60,7 +61,7 @@ def estimated(
                 beside = output / sensitivity.FOLDER
                 others, _ = play_on(spark, sensitivity.varied(asked, path, count), beside, own, name, f"Trials, {path}")
                 rows = sensitivity.with_sensitivity(rows, compared(others, baseline), asked, path)
-        rows = judged(rows, baseline, JUDGED, in_columns(asked.least_differences))
+        rows = judged(with_exact(rows, asked), baseline, JUDGED, in_columns(asked.least_differences))
     except (StudyFailed, TableRefused) as refused:
         raise SystemExit(refuse(refused)) from None
     return rows, last

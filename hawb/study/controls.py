@@ -236,7 +236,8 @@ def controlled(
     """Return a study's estimates with those of an environment by its controls, where these are worth it.
 
     `of_engine` has the pairs' trials of the designs that the engine plays. Each row has `gain`; one with a control has
-    its `control` in words, and the number of its trials. Where the gain is below `LEAST_GAIN` all else is unchanged.
+    its `control` in words, the number of its trials, and `unseen_by_control` (`unseen`). Where the gain is below
+    `LEAST_GAIN`, or no trial of the control had any of what the engine's trials had, all else is unchanged.
     """
     means: dict[tuple[str, str], Mean] = {}
     found = []
@@ -249,8 +250,9 @@ def controlled(
             mean = (pairs.exact(values) if is_own
                     else pairs.mean(of_engine[design][measure].astype(float), values, beside))  # fmt: skip
             row = {**row, "gain": mean.gain, "control_trials": len(values)}
-            row |= {} if is_own else {"control": controls[design].words}
-            if is_own or mean.gain >= LEAST_GAIN:
+            missed, had = unseen(mean, values, beside, pairs)
+            row |= {} if is_own else {"control": controls[design].words, "unseen_by_control": missed}
+            if is_own or (mean.gain >= LEAST_GAIN and not 0 < missed == had):
                 means[design, measure] = mean
                 row |= _of_mean(mean, control, measure, pairs, is_own=is_own)
         found.append(dict(row))
@@ -258,6 +260,17 @@ def controlled(
         _compared(row, means.get((row["design"], row["measure"])), means.get((baseline, row["measure"])), pairs)
         if row["environment"] == environment else row for row in found
     ]  # fmt: skip
+
+
+def unseen(mean: Mean, values: np.ndarray, beside: np.ndarray, pairs: Pairs) -> tuple[int, int]:
+    """Return (pairs in which only the engine's trial had any of a measure, pairs in which it had any).
+
+    In the first ones the control had none of the measure, nor of `BESIDE`. Only these few pairs show such failures, so
+    the interval of a mean does not cover rarer ones of their kind.
+    """
+    had = mean.values != 0
+    missed = had & (values[pairs.numbers] == 0) & (beside[pairs.numbers] == 0)
+    return int(missed.sum()), int(had.sum())
 
 
 def _of_mean(mean: Mean, control: Rows, measure: str, pairs: Pairs, *, is_own: bool) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from hawb.study.design import NODES, Design
 from hawb.study.question import Control, Study
 
 SOURCES = ("https://", "assumed", "measured")
+NO_STREAMS = "streams are not played in studies, because a trial has no consumers of streams"
+INSTEAD = "write a story with a stream and play it with hawb run, or ask hawb replicas how many replicas streams need"
 
 
 def load(source: Path | str | bytes, file: str | None = None) -> Study:
@@ -31,7 +33,12 @@ def load(source: Path | str | bytes, file: str | None = None) -> Study:
 def read_study(given: Any) -> Study:
     """Return the study of plain values (maps, lists, text, numbers). Raise ScenarioRefused."""
     text.check_values(given)
-    study = Reader(NODES).struct(Study, given, ())
+    try:
+        study = Reader(NODES).struct(Study, given, ())
+    except ScenarioRefused as refused:
+        if refused.path[-1:] == ("queue_type",) and refused.given == "stream":
+            refused.problem, refused.hint = NO_STREAMS, INSTEAD
+        raise
     for name, design in study.designs.items():
         _check_design(name, design)
     for path, source in study.sources.items():
@@ -66,6 +73,10 @@ def _check_control(study: Study, control: Control) -> None:
 def _check_design(name: str, design: Design, part: tuple[str, ...] = ("designs",)) -> None:
     """Refuse a design that RabbitMQ would refuse, and mirroring in a release that no longer has it."""
     at = (*part, name)
+    if (typed := design.arguments.get("x-queue-type", design.queue_type)) != design.queue_type:
+        where, is_stream = (*at, "arguments", "x-queue-type"), typed == "stream"
+        problem, hint = (NO_STREAMS, INSTEAD) if is_stream else ("another type than queue_type says", "")
+        raise ScenarioRefused(problem, where, given=typed, accepted=design.queue_type, hint=hint)
     if design.queue_type == "classic" and (design.replicas or 1) > 1 and not design.profile.mirroring:
         raise ScenarioRefused(
             f"classic queues of {design.version} are not mirrored",

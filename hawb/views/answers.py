@@ -340,7 +340,10 @@ class Estimate(TypedDict):
     `above` is the share of trials above the objective. With a control in the study, `gain` says how many times as many
     plain trials of the engine would tell the mean as well, `control_trials` is the number of trials of the control, and
     `control` is how the control differs from the design and the environment; it is missing where the kernel plays
-    these. The mean is the plain one where the gain is below 1.5.
+    these. `unseen_by_control` is the number of the engine's trials that had any in years in which the control had none.
+    The mean is the plain one where the gain is below 1.5, or where these are all trials that had any. `exact` is the
+    mean of `queue_down_s`, calculated from a Markov chain instead of from trials, and `no_exact` is the reason why a
+    design has none.
     """
 
     design: str
@@ -364,6 +367,9 @@ class Estimate(TypedDict):
     gain: NotRequired[float]
     control: NotRequired[str]
     control_trials: NotRequired[int]
+    unseen_by_control: NotRequired[int]
+    exact: NotRequired[float]
+    no_exact: NotRequired[str]
     together_low: NotRequired[float]
     together_high: NotRequired[float]
     least_difference: NotRequired[float]

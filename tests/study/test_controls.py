@@ -197,9 +197,35 @@ def test_mean_by_a_control_replaces_the_plain_one_and_the_difference():
 def test_control_that_does_not_help_leaves_the_plain_mean():
     (_, quorum, _), _ = estimated(noise=200.0)
     assert quorum["gain"] < 1.5
-    assert {name: value for name, value in quorum.items() if name not in ("gain", "control", "control_trials")} == {
-        **rows_of()[1]
-    }  # fmt: skip
+    about = ("gain", "control", "control_trials", "unseen_by_control")
+    assert {name: value for name, value in quorum.items() if name not in about} == rows_of()[1]
+
+
+def test_failures_that_the_control_never_had_are_counted_and_leave_the_plain_mean():
+    """The control fails in a tenth of the years, and the engine's cluster also, or only, in another tenth.
+
+    Each tenth is a stratum of its own, so that the gain is large.
+    """
+    trials = 2_000
+    tenth = np.arange(trials) % 10
+    lost, other = 100.0 * (tenth == 0), 5.0 * (tenth == 1)
+    control = {"trial": np.arange(trials), "publish_down_s": lost, "lost_confirmed": np.zeros(trials),
+               "metadata_down_s": other}  # fmt: skip
+    chosen = Chosen(load(FILE).designs["mirrored"], load(FILE).environments["cuts"], "no prefetch")
+
+    def quorum(values: np.ndarray, measure: str = "publish_down_s") -> dict[str, Any]:
+        of_controls = {"mirrored": control, "quorum": control}
+        of_engine = {"quorum": {measure: values[:128]}}
+        pairs = Pairs(np.minimum(tenth, 2), np.arange(128))
+        return controlled(rows_of(measure), "cuts", {"quorum": chosen}, of_controls, of_engine, pairs, "mirrored")[1]
+
+    assert quorum(2 * lost)["unseen_by_control"] == 0
+    assert quorum(other, "metadata_down_s")["unseen_by_control"] == 0
+    assert quorum(lost, "lost_confirmed")["unseen_by_control"] == 0  # the control was down in these years
+    some, alone = quorum(2 * lost + other), quorum(other)
+    assert (some["unseen_by_control"], some["trials"], some["mean"]) == (13, 128, pytest.approx(20.5))
+    assert alone["unseen_by_control"] == 13 and alone["gain"] > 10
+    assert (alone["mean"], alone["trials"]) == (1.0, 64)  # those of the plain trials
 
 
 # Played

@@ -330,3 +330,17 @@ def test_designs_that_can_have_a_split_brain() -> None:
     assert not Design(queue_type="classic", nodes=3).may_split
     assert Design(queue_type="classic", nodes=3, replicas=2).may_split
     assert not Design(queue_type="quorum", nodes=3).may_split
+
+
+@pytest.mark.parametrize("part", [("designs",), ("control", "designs")], ids=".".join)
+def test_stream_is_refused_by_name_with_what_to_do(part: tuple[str, ...]):
+    for field, value in (("queue_type", "stream"), ("arguments", {"x-queue-type": "stream"})):
+        said = refusal((*part, "quorum", field), value)
+        assert f"{'.'.join(part)}.quorum.{field}" in said and "streams are not played in studies" in said
+        assert "hawb run" in said and "hawb replicas" in said
+
+
+def test_type_in_the_arguments_must_be_that_of_the_design():
+    place = ("designs", "quorum", "arguments")
+    assert "another type than queue_type says" in refusal(place, {"x-queue-type": "classic"})
+    assert read_study(changed(place, {"x-queue-type": "quorum"})).designs["quorum"].queue_type == "quorum"

@@ -81,6 +81,40 @@ def test_means_by_a_control_name_it_with_the_trials_and_the_gain():
     assert BY_CONTROL not in report("A study", [ROW])
 
 
+def test_failures_that_the_control_never_had_are_named():
+    row = ROW | {"measure": "publish_down_s", "control": "no prefetch", "control_trials": 100_000, "gain": 9.0}
+    seen = row | {"unseen_by_control": 0}
+    [part] = (part for part in report_of("A study", [seen]).parts if part.title == BY_CONTROL)
+    assert len(part.notes) == 1
+    rows = [seen, row | {"design": "three", "unseen_by_control": 3}]
+    [part] = (part for part in report_of("A study", rows).parts if part.title == BY_CONTROL)
+    assert "in which the control had none: 3 trials of three in rack (seconds out of use). " in part.notes[1]
+
+
+def test_exact_mean_stands_beside_the_interval():
+    row = ROW | {"measure": "queue_down_s", "mean": 12.3, "mean_low": 12.1, "mean_high": 12.6}
+    rows = [row | {"exact": 12.34567}, row | {"design": "off", "exact": 13.0},
+            row | {"design": "few", "mean_low": None, "mean_high": None, "trials_for_mean": 9_000, "exact": 13.0},
+            row | {"design": "other", "no_exact": "arguments: a reason"},
+            row | {"environment": "calm", "no_exact": "partitions: another"}]  # fmt: skip
+    [part] = report_of("A study", rows).parts
+    assert part.table.columns[3:6] == ("95 % interval", "exact", "share of trials with any")
+    assert [row[1:5] for row in part.table.rows] == [
+        ("two", "12.3", "12.1 to 12.6", "12.35"), ("off", "12.3", "12.1 to 12.6", "13"),
+        ("few", "12.3", "takes 9,000 trials", "13"), ("other", "12.3", "12.1 to 12.6", ""),
+        ("two", "12.3", "12.1 to 12.6", ""),
+    ]  # fmt: skip
+    calculated, outside, *none = part.notes
+    assert "Markov chain" in calculated
+    assert "outside of the simulated interval: off in rack." in outside
+    assert none == [
+        "No exact mean for other in rack: arguments: a reason.", "No exact mean for calm: partitions: another.",
+    ]  # fmt: skip
+    assert "exact" not in report("A study", [row])
+    unseen = ROW | {"measure": "queue_down_s", "mean": 0.0, "share": 0.0, "mean_low": None, "mean_high": None}
+    assert report("A study", [unseen | {"exact": 1e-4}]).split("two")[1].split()[1:4] == ["none", "seen", "0.0001"]
+
+
 def judged(design: str, measure: str, low: float | None, high: float | None) -> dict:
     more = None if low is None else (low + high) / 2
     return ROW | {"share": 0.2, "design": design, "measure": measure, "difference": more if design != "base" else 0.0,

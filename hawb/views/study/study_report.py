@@ -11,11 +11,13 @@ from hawb.rules.profiles import PROFILES
 from hawb.study.comparisons import LESS, SENSITIVITY, comparisons, is_apart
 from hawb.study.comparisons import MORE as MORE_THAN
 from hawb.study.intervals import LEAST_APART, LEAST_GAIN, OBJECTIVE, QUANTILES
+from hawb.study.markov_chain import EXACT
 from hawb.study.numbers import NOT_STATED, ORIGINS, PRICE, Setting
 from hawb.views import bars
 from hawb.views.formatting import counted, left, listing, percent, shown, too_few
 from hawb.views.page import report_page
 from hawb.views.report import Part, Report
+from hawb.views.study import caveats
 from hawb.views.tables import Table
 from hawb.views.terminal import text
 from hawb.views.verdicts import study as study_verdict
@@ -125,11 +127,13 @@ def report_of(
     lines = () if baseline is None else tuple(beside(rows, baseline))
     parts = [Part(f"Compared with {shown(baseline)}, under the same faults", None, lines)] if lines else []
     parts += [*sensitivity(rows), *by_control(rows), *quantiles(rows)]
-    had = {measure: those for measure, those in by_measure.items() if any(row["share"] or row["mean"] for row in those)}
+    had = {measure: those for measure, those in by_measure.items()
+           if any(row["share"] or row["mean"] or EXACT in row for row in those)}  # fmt: skip
     for measure, those in had.items():
         unit = f", {shown(currency)}" if measure == PRICE else ""
         kinds = tuple(shown(row["environment"]) for row in those)
-        parts.append(Part(f"{_heading(measure)}{unit}", _table(those, baseline), kinds=kinds))
+        notes = caveats.on_exact(those)
+        parts.append(Part(f"{_heading(measure)}{unit}", _table(those, baseline), notes, kinds))
     idle = [measure for measure, those in by_measure.items() if those and measure not in had]
     if idle:
         parts.append(Part("Zero in every trial", None, tuple(map(_heading, idle))))
@@ -251,14 +255,15 @@ def sensitivity(rows: Iterable[Row]) -> tuple[Part, ...]:
 
 def by_control(rows: Iterable[Row]) -> tuple[Part, ...]:
     """Return how much controls narrow the intervals of means. Return nothing without controls."""
+    rows = [row for row in rows if "control" in row and row["measure"] in JUDGED and (row["share"] or row["mean"])]
     cells = []
     for row in rows:
-        if "control" in row and row["measure"] in JUDGED and (row["share"] or row["mean"]):
-            helps = number(row["gain"]) if row["gain"] >= LEAST_GAIN else f"{number(row['gain'])}, does not help"
-            cell = JUDGED[row["measure"]], shown(row["environment"]), shown(row["design"]), shown(row["control"])
-            cells.append((*cell, f"{row['trials']:,}", f"{row['control_trials']:,}", helps))
+        helps = number(row["gain"]) if row["gain"] >= LEAST_GAIN else f"{number(row['gain'])}, does not help"
+        cell = JUDGED[row["measure"]], shown(row["environment"]), shown(row["design"]), shown(row["control"])
+        cells.append((*cell, f"{row['trials']:,}", f"{row['control_trials']:,}", helps))
     heads = ("of", "environment", "design", "control", "engine's trials", "control's trials", "gain")
-    return (Part(BY_CONTROL, Table("control", heads, cells), (BY_CONTROL_NOTE.format(LEAST_GAIN),)),) if cells else ()
+    notes = BY_CONTROL_NOTE.format(LEAST_GAIN), *caveats.on_controls(rows, JUDGED)
+    return (Part(BY_CONTROL, Table("control", heads, cells), notes),) if cells else ()
 
 
 def quantiles(rows: Iterable[Row]) -> tuple[Part, ...]:
@@ -328,6 +333,10 @@ def rates_part(rows: Iterable[Row]) -> tuple[Part, ...]:
 
 def _table(rows: list[Row], baseline: str | None) -> Table:
     head, cells = list(COLUMNS), [_cells(row) for row in rows]
+    if any(EXACT in row for row in rows):
+        head.insert(4, caveats.COLUMN)
+        for row, cell in zip(rows, cells, strict=True):
+            cell.insert(4, number(row[EXACT]) if EXACT in row else "")
     if any(row["effective_trials"] != row["trials"] for row in rows):
         head.insert(2, EFFECTIVE)
         for row, cell in zip(rows, cells, strict=True):
