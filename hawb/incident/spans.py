@@ -1,15 +1,16 @@
-"""Measure durations in a cluster from its logs: until a node failed, until it was back, and so on, a row each.
+"""Measure durations in a cluster from its logs, such as the time until a node failed or was back; one row for each.
 
-The definitions are those of a study's environment (`hawb.study.environment`), for which these are made:
+The definitions are those of a study's environment (`hawb.study.environment`), which uses these durations:
 
 * A node has failed when its broker has ended, whatever the reason: logs do not say why an operator stopped it. Two
-things are no failure: a pause because of a partition; and a rolling restart, in which all nodes of the cluster were
-stopped one after the other, each after the one before was back. * Nodes that ended within a minute of each other have
-one cause, a rack or a host: such a failure is the cluster's. A node whose end no node detected ended with the last node
-that could have detected it. * Times to a failure run from the end of the node's previous failure, through rolling
-restarts and common failures. A node that already ran when the logs of its cluster begin counts from then on, and is not
-`fresh`. * A node is back when it begins a boot that does not fail. One that is removed from its cluster, or is still
-away when the logs end, was away for at least that long.
+  things are no failures: a pause because of a partition, and a rolling restart, in which all nodes of the cluster were
+  stopped one after the other, each after the previous one was back.
+* Nodes that ended within a minute of each other have a common cause, such as a rack or a host: this is a failure of the
+  cluster. If no node detected the end of a node, that node ended with the last node that could have detected it.
+* The time to a failure runs from the end of the node's previous failure, through rolling restarts and common failures.
+  For a node that already ran when the logs of its cluster begin, it runs from then on, and is not `fresh`.
+* A node is back when it begins a boot that does not fail. A node that is removed from its cluster, or is still down
+  when the logs end, was down for at least that long.
 """
 
 from __future__ import annotations
@@ -37,15 +38,16 @@ ROLLING_US = 3_600_000_000
 
 How = Literal["stopped", "killed", "power_off", "unknown"]
 KINDS: Mapping[str, str] = {
-    "time_to_failure": "until a node failed by itself, from the end of its failure before",
-    "repair": "until it was back",
-    "time_to_common_failure": "until several nodes of a cluster failed within a minute, from the end of the last time",
-    "common_repair": "until the last of them was back",
-    "time_to_rolling_restart": "until the nodes of a cluster were restarted one after the other, from the last time",
-    "restart": "how long one of them was away",
-    "time_to_partition": "until nodes of a cluster missed each other though both ran, from the end of the time before",
-    "partition": "until the last of them saw each other again",
-    "synchronisation": "from the beginning to the end of the synchronisation of a mirrored queue with messages",
+    "time_to_failure": "from the end of a node's previous failure until the node failed again",
+    "repair": "from a node's failure until the node was back",
+    "time_to_common_failure": "from the end of a cluster's previous common failure until several of its nodes failed "
+    "within a minute",
+    "common_repair": "from a common failure until the last of its nodes was back",
+    "time_to_rolling_restart": "from a cluster's previous rolling restart until the next one",
+    "restart": "how long a node was down in a rolling restart",
+    "time_to_partition": "from the end of a cluster's previous partition until running nodes lost each other again",
+    "partition": "from the beginning of a partition until all nodes saw each other again",
+    "synchronisation": "from the beginning to the end of a synchronisation of a mirrored queue that holds messages",
 }
 """Every kind of span and what it is."""
 
@@ -53,18 +55,18 @@ KINDS: Mapping[str, str] = {
 class Span(Struct, frozen=True, kw_only=True):
     """A row: how long something lasted, at least or exactly. A field that a kind has no use for is None."""
 
-    cluster: Annotated[str, Meta(description="the cluster: its folder")]
-    kind: Annotated[str, Meta(description="what lasted: one of the kinds")]
-    node: Annotated[str | None, Meta(description="the node that it is about")] = None
+    cluster: Annotated[str, Meta(description="the folder of the cluster's logs")]
+    kind: Annotated[str, Meta(description="the kind of duration")]
+    node: Annotated[str | None, Meta(description="the node concerned")] = None
     from_us: Annotated[int, Meta(description="when it began, in microseconds since 1970 (UTC)")]
-    length_s: Annotated[float, Meta(description="how long it was seen to last, in seconds")]
-    ended: Annotated[bool, Meta(description="whether it ended then; false: it went on when the logs end")]
-    fresh: Annotated[bool, Meta(description="whether it began then; false: it was under way when the logs begin")]
+    length_s: Annotated[float, Meta(description="the duration that the logs show, in seconds")]
+    ended: Annotated[bool, Meta(description="true if it ended then; false if it had not ended when the logs end")]
+    fresh: Annotated[bool, Meta(description="true if it began then; false if it had begun before the logs begin")]
     how: Annotated[str | None, Meta(description="of a failure: stopped, killed, power_off or unknown")] = None
-    disk_lost: Annotated[bool | None, Meta(description="of a failure: whether the node came back without data")] = None
-    together: Annotated[int | None, Meta(description="of a failure: how many nodes went")] = None
-    nodes: Annotated[int | None, Meta(description="how many nodes the cluster has")] = None
-    messages: Annotated[int | None, Meta(description="of a synchronisation: how many messages")] = None
+    disk_lost: Annotated[bool | None, Meta(description="of a failure: true if the node lost its data")] = None
+    together: Annotated[int | None, Meta(description="of a failure: the number of nodes that failed together")] = None
+    nodes: Annotated[int | None, Meta(description="the number of nodes of the cluster")] = None
+    messages: Annotated[int | None, Meta(description="of a synchronisation: the number of messages")] = None
 
 
 class Going(Struct, frozen=True):

@@ -79,7 +79,7 @@ WRONG_MOVES = {
         ([], "No queue took message 1: there is no orders"),
     ],
     "20-the-old-script": [
-        ([ha(ALL), declared()], "Step 1 is refused by RabbitMQ"),
+        ([ha(ALL), declared()], "RabbitMQ refuses step 1"),
         ([declared()], "Lost: 100 messages .* on a disk that is lost"),
         ([declared(node="a", arguments=QUORUM | {"x-quorum-initial-group-size": 1})], "it is without a majority"),
     ],

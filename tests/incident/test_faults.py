@@ -80,7 +80,7 @@ FAILED_BOOTS = {
                         "5672}]) for reason eaddrinuse (address already in use)")
         + failed("Error during startup: {error,", "    {could_not_start_listener,\"::\",5672,",
                  "      {{shutdown,{failed_to_start_child,x}},eaddrinuse}}}"),
-        "a port (5672), or its name, is in use already (eaddrinuse)"),
+        "a port (5672), or its name, is already in use (eaddrinuse)"),
     "Erlang's port that is in use": (
         severe("", "BOOT FAILED", "===========",
                "ERROR: could not bind to distribution port 25672, it is in use by another node: rabbit@b"),
@@ -111,7 +111,7 @@ FAILED_BOOTS = {
         "the cluster uses the deprecated feature classic_queue_mirroring, which RabbitMQ no longer permits here"),
     "another release": (
         STARTS + failed('Error during startup: {error,', '    {inconsistent_cluster,"OTP version mismatch: local node'
-                        ' is 26, remote node 25"}}'), "its release, or its Erlang, does not go together"),
+                        ' is 26, remote node 25"}}'), "its release, or its Erlang version, is not compatible"),
     "a database that is empty": (
         STARTS + severe("Node has already been initialized, but database appears empty. This could indicate data loss"
                         " or a split-brain scenario.")
@@ -409,7 +409,7 @@ def test_unknown_error_is_shown_and_prevents_a_yes(level, tmp_path):
         "unknown", "hawb does not know 1 message of level error or worse, that in rabbit@n1.log:3: Something"
         " frobnicated the store of user <text> from <n> badly")  # fmt: skip
     shown = text(report_of(account(found)))
-    assert "Messages of errors that hawb does not know" in shown and "frobnicated" in shown
+    assert "Error messages that hawb does not know" in shown and "frobnicated" in shown
     assert "alice" not in shown and "10.0.0.1" not in shown and "No node failed" not in account(found).picture.title
 
 
