@@ -169,7 +169,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             orphaned_mirrors.leave_orphaned_mirrors, "", "strays-of-a-transient-queue"),
         _of("flow control: when a publisher's channel has no credit", credit.credit_towards,
             "credit-from-all-mirrors no-credit-stalls stalled-until-disconnected"),
-        _of("memory or disk alarm: which connections are blocked for publishing", alarms.blocks_publishing, "",
+        _of("memory or disk alarm: which publishers' connections are blocked", alarms.blocks_publishing, "",
             "alarm-blocks-publishers alarm-blocks-the-whole-connection"),
         _of("length limits of a queue: x-max-length, max-length-bytes, overflow", limits.limits, "",
             "max-length-bytes"),

@@ -124,8 +124,9 @@ WORDS: Mapping[str, Words] = {
     "mirror_failed": Words("dropped", "No mirror of {queues} could be started on {nodes}{why}.", "{few}"),
     "mirrors_stopped": Words("halted", "{queues} went down with {the_master} on {nodes}: no mirror was synchronised.",
                              "{few}", 2),
-    "queue_stale": Words("noted", "A replica of {queues} on {nodes} found a dead master or mirror in the queue's record.",
-                         "", 0),
+    "queue_stale": Words(
+        "noted", "A replica of {queues} on {nodes} found a dead master or mirror in the queue's record.", "", 0
+    ),
     "synchronisation": Words("synced", "{queues}: {synchronised}.", "{few}"),
     NEEDLESS: Words("noted", "{queues}: no mirror needed a synchronisation.", "", 0),
     STOPPED: Words("unsynced", "{queues}: {synchronised}.", "{few}", STORY),
