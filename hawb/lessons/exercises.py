@@ -224,8 +224,8 @@ def restart_in_haste(cluster: Cluster, name: str, variation: Variation) -> float
     if (there := len(queue_of(cluster, name)["mirrors"])) != len(mirrors):
         reason = _("{queue} has no mirrors; the task asks for one on every other node.", queue=name)
         reason = reason if not there else ngettext(
-            "{queue} has {number} mirror, one on every other node was asked for.",
-            "{queue} has {number} mirrors, one on every other node was asked for.", there, queue=name, number=there,
+            "{queue} has {number} mirror; the task asks for one on every other node.",
+            "{queue} has {number} mirrors; the task asks for one on every other node.", there, queue=name, number=there,
         )  # fmt: skip
         raise AnswerRefused(reason)
     cluster.stop(*mirrors)

@@ -49,8 +49,8 @@ def two_copies(cluster: Cluster, variation: Variation) -> str | None:
             return _("{queue} is not mirrored: the pattern does not match its name, or the definition has no ha-mode.",
                      queue=name)  # fmt: skip
         if (number := copies(queue)) != 2:
-            return ngettext("{queue} has {number} running replica, two were asked for.",
-                            "{queue} has {number} running replicas, two were asked for.", number,
+            return ngettext("{queue} has {number} running replica; the task asks for two.",
+                            "{queue} has {number} running replicas; the task asks for two.", number,
                             queue=name, number=number)  # fmt: skip
         if queue["messages"] < variation.messages:
             return left(name, queue["messages"], variation)

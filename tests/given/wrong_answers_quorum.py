@@ -82,7 +82,7 @@ ON_QUORUM_QUEUES = {
         ({"quorum_cluster_size": 1}, "of its 1 member, a, none runs, and a majority is 1"),
         ({"quorum_cluster_size": 7}, "orders has 7 members: fewer would do, and each stores every message"),
         ({"quorum_cluster_size": 0}, "cannot be played: cluster.quorum_cluster_size: not accepted"),
-        ({"x-quorum-initial-group-size": 5}, "what is to be set here is quorum_cluster_size, nothing else"),
+        ({"x-quorum-initial-group-size": 5}, "this exercise sets only quorum_cluster_size"),
     ],
     "18-restart": [
         ([], r"The cluster is still partitioned: a and b \| c"),
@@ -99,7 +99,7 @@ ON_QUORUM_QUEUES = {
         (handling({"pause_if_all_down": ["a", "b"], "recover": "autoheal"}), "200 messages that had been confirmed"),
         (handling("pause-minority"), "accepted: ignore, pause_minority, autoheal"),
         (handling({"pause_if_all_down": ["a"]}), "cannot be played: .*cluster_partition_handling"),
-        ({"net_ticktime": 5}, "what is to be set here is cluster_partition_handling, nothing else"),
+        ({"net_ticktime": 5}, "this exercise sets only cluster_partition_handling"),
     ],
     "18-sites": [
         ([], "With the north cut off orders does not go on for the others: of 3 members d can be reached"),
