@@ -51,11 +51,13 @@ def columns(
 ) -> str:  # fmt: skip
     """Return aligned columns within a width, or as wide as they are if it is None.
 
-    Columns with the indices `right` are aligned right. A number and its unit stay on one line. A table that is too wide
-    is written row by row.
+    Columns with the indices `right` are aligned right. A number and its unit stay on one line if there is room. A table
+    that is too wide is written row by row.
     """
-    cells = [[BEFORE_UNIT.sub(JOINT, str(cell)) for cell in row] for row in rows]
-    return _laid_out(cells, headers, width, {*right}, colour).replace(JOINT, " ")
+    cells = [[str(cell) for cell in row] for row in rows]
+    joined = [[BEFORE_UNIT.sub(JOINT, cell) for cell in row] for row in cells]
+    fits = _widths(joined, headers, width) is not None
+    return _laid_out(joined if fits else cells, headers, width, {*right}, colour).replace(JOINT, " ")
 
 
 def _laid_out(

@@ -50,7 +50,7 @@ def test_colours_do_not_change_the_text(name: str):
     assert bare == plain.splitlines()
 
 
-@pytest.mark.parametrize("width", range(20, 60))
+@pytest.mark.parametrize("width", range(30, 60))
 def test_number_and_its_unit_stay_on_one_line_of_a_table(width: int):
     rows = [("orders", "cannot be used for 0.001 s, then blocked for 12 min", "95 % of it"), ("bills", "nothing", "")]
     result = columns(rows, ("queue", "what happens", "share"), width)

@@ -53,9 +53,9 @@ OPEN = (
     " simulates"
 )
 FEWER = "; {trials:,} in each of {rows}, by the engine, because the compiled kernel does not support {reason}"
-UNPLAYED = "not simulated: no trials were requested, or the network cannot carry such messages to seven replicas."
+UNPLAYED = "no trials: none were requested, or the network cannot carry such messages to seven replicas."
 
-NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "not simulated"
+NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "no trials"
 
 
 def report_of(found: WhatIf) -> Report:
