@@ -28,7 +28,7 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 PATIENCE_S = 10
 """The most seconds that an exception may take to leave the program before the process ends without it."""
 
-GOES_ON = "what was played is kept; the same command goes on"
+GOES_ON = "the finished part is kept; run the same command again to continue"
 """The note of a command that keeps what it has done and does no more than the rest when it is given again."""
 
 SUBREAPER = 36

@@ -123,7 +123,7 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
               help="How many failed nodes each queue must survive.")  # fmt: skip
 @click.option("--trials", type=click.IntRange(0, 100_000), default=1_000, show_default=True,
               help="Simulated years for each number of replicas, to estimate losses and outages; 0: none. If the"
-                   " simulation cannot be compiled, hawb plays fewer, and the answer says so.")  # fmt: skip
+                   " simulation cannot be compiled, hawb simulates fewer, and the answer says so.")  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The seed of the simulated years."
 )

@@ -53,9 +53,9 @@ def rates(
     LOGS are folders. A folder that contains logs is one cluster; any other folder contains a folder for each cluster.
     Log files given by name are one cluster.
 
-    Each rate has a 95 % interval. An outage that is not over at the end of the logs counts with its length up to there.
+    Each rate has a 95 % interval. An outage that has not ended when the logs end counts with its length until then.
     Failures of several nodes at once, as when a rack fails, are reported separately. --numbers writes the rates for
-    other commands, whose intervals then reflect how well the rates are known. --since and --until limit the count to a
+    other commands, whose intervals then include the uncertainty of the rates. --since and --until limit the count to a
     period, such as that since an upgrade.
 
     Exit status: 0, the logs were read, whatever the answer; 2, the input is refused.

@@ -202,7 +202,8 @@ def stories(real: ModuleType, bench: Bench, folder: Path) -> Keeping:
 @click.option(
     "--keep",
     type=Destination(Kind.FOLDER),
-    help="With --wide: write to this folder how often each pair of settings was played and agreed.",
+    help="With --wide: write to this folder, for each pair of settings, how often it was played, and how often model"
+    " and broker agreed.",
 )
 def fuzz(
     count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool, soak: bool,
@@ -248,7 +249,7 @@ def fuzz(
 
 
 def keep_counts(campaign: Campaign, folder: Path) -> None:
-    """Write how often each pair of settings was played and agreed to a folder, and its path to standard error."""
+    """Write to a folder how often each pair of settings was played and agreed, and its path to standard error."""
     from hawb.conformance import kept_campaigns
 
     try:

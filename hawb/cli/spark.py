@@ -186,7 +186,7 @@ def of_trials(table: str) -> Callable:
 )
 @click.option("--baseline", metavar="DESIGN", help="The design to compare the others with.  [default: the first]")
 @click.option("--vary", "varied", metavar="PATH", multiple=True,
-              help="Play the study also with this number halved and doubled, such as timing.election_s."
+              help="Also run the study with this number halved and doubled, such as timing.election_s."
                    " Repeatable.")  # fmt: skip
 @click.option("--rows-per-file", type=click.IntRange(1, 10**7), metavar="N",
               help="Trials in each task and file.  [default: by their cost, at most 25,000]")  # fmt: skip
@@ -208,14 +208,14 @@ def study(
     rows_per_file: int | None, compact: bool, faults: int | None, losses: int | None,
     to_keep: Path | None, page: Path | None, as_json: bool, master: str, settings: Mapping[str, str],
 ) -> None:  # fmt: skip
-    """Play a study FILE and show each figure with its interval.
+    """Run the study in FILE and show each figure with its interval.
 
     --output keeps the trials and their settings as Parquet tables (data/tables.md). You can stop a study at any time:
-    the next run plays only what is missing, also after FILE has changed. With --numbers, the answer ends with a list of
-    the inputs that were measured and those that are assumed. If the numbers have draws, as those of hawb rates do, the
-    intervals reflect how well they are known.
+    the next run simulates only what is missing, also after FILE has changed. With --numbers, the answer ends with a
+    list of the inputs that were measured and those that are assumed. If the numbers have draws, as those of hawb rates
+    do, the intervals include their uncertainty.
 
-    Exit status: 0, the study was played, whatever its answer; 2, the input is refused.
+    Exit status: 0, the study was completed, whatever its answer; 2, the input is refused.
     """
     process.note_when_stopped(process.GOES_ON)
     from hawb.study.numbers import settings as numbers_of
@@ -272,8 +272,8 @@ def by_engine(one: Slow, trials: int) -> str:
     pairs = ", ".join(f"{design} in {environment}" for design, environment in one.pairs)
     few = one.trials_in_a_minute
     return (
-        f"The compiled kernel does not support {one.reason}, so the slower engine plays {pairs}. {trials:,} trials of"
-        f" each take about {left(trials * one.one_of_each_s)} on one core, and `trials: {few}` takes about"
+        f"The compiled kernel does not support {one.reason}, so the slower engine simulates {pairs}. {trials:,} trials"
+        f" of each take about {left(trials * one.one_of_each_s)} on one core, and `trials: {few}` takes about"
         f" {left(few * one.one_of_each_s)}."
     )
 

@@ -88,8 +88,8 @@ def lessons(
     or their numbers, such as 12.
 
     For a teacher, --class writes a folder with the lessons without solutions, a sheet of answers, slides of the
-    pictures, and a README that says how to hand the lessons out and collect the answers; without NOTEBOOK of all
-    lessons.
+    pictures, and a README that says how to hand the lessons out and collect the answers. Without NOTEBOOK, the folder
+    has all lessons.
     """
     os.environ[VARIABLE] = language  # for the kernels' lab
     if of_class is not None:

@@ -38,15 +38,16 @@ ROLLING_US = 3_600_000_000
 
 How = Literal["stopped", "killed", "power_off", "unknown"]
 KINDS: Mapping[str, str] = {
-    "time_to_failure": "until a node failed by itself, from the end of its failure before",
-    "repair": "until it was back",
-    "time_to_common_failure": "until several nodes of a cluster failed within a minute, from the end of the last time",
-    "common_repair": "until the last of them was back",
-    "time_to_rolling_restart": "until the nodes of a cluster were restarted one after the other, from the last time",
-    "restart": "how long one of them was away",
-    "time_to_partition": "until nodes of a cluster missed each other though both ran, from the end of the time before",
-    "partition": "until the last of them saw each other again",
-    "synchronisation": "from the beginning to the end of the synchronisation of a mirrored queue with messages",
+    "time_to_failure": "from the end of a node's previous failure until the node failed again",
+    "repair": "from a node's failure until the node was back",
+    "time_to_common_failure": "from the end of a cluster's previous common failure until several of its nodes failed "
+    "within a minute",
+    "common_repair": "from a common failure until the last of its nodes was back",
+    "time_to_rolling_restart": "from a cluster's previous rolling restart until the next one",
+    "restart": "how long a node was down in a rolling restart",
+    "time_to_partition": "from the end of a cluster's previous partition until running nodes lost each other again",
+    "partition": "from the beginning of a partition until all nodes saw each other again",
+    "synchronisation": "from the beginning to the end of a synchronisation of a mirrored queue that holds messages",
 }
 """The description of each kind of span."""
 
@@ -58,18 +59,18 @@ class Span(Struct, frozen=True, kw_only=True):
     None.
     """
 
-    cluster: Annotated[str, Meta(description="the cluster: its folder")]
-    kind: Annotated[str, Meta(description="what lasted: one of the kinds")]
-    node: Annotated[str | None, Meta(description="the node that it is about")] = None
+    cluster: Annotated[str, Meta(description="the folder of the cluster's logs")]
+    kind: Annotated[str, Meta(description="the kind of duration")]
+    node: Annotated[str | None, Meta(description="the node concerned")] = None
     from_us: Annotated[int, Meta(description="when it began, in microseconds since 1970 (UTC)")]
-    length_s: Annotated[float, Meta(description="how long it was seen to last, in seconds")]
-    ended: Annotated[bool, Meta(description="whether it ended then; false: it went on when the logs end")]
-    fresh: Annotated[bool, Meta(description="whether it began then; false: it was under way when the logs begin")]
+    length_s: Annotated[float, Meta(description="the duration that the logs show, in seconds")]
+    ended: Annotated[bool, Meta(description="true if it ended then; false if it had not ended when the logs end")]
+    fresh: Annotated[bool, Meta(description="true if it began then; false if it had begun before the logs begin")]
     how: Annotated[str | None, Meta(description="of a failure: stopped, killed, power_off or unknown")] = None
-    disk_lost: Annotated[bool | None, Meta(description="of a failure: whether the node came back without data")] = None
-    together: Annotated[int | None, Meta(description="of a failure: how many nodes went")] = None
-    nodes: Annotated[int | None, Meta(description="how many nodes the cluster has")] = None
-    messages: Annotated[int | None, Meta(description="of a synchronisation: how many messages")] = None
+    disk_lost: Annotated[bool | None, Meta(description="of a failure: true if the node lost its data")] = None
+    together: Annotated[int | None, Meta(description="of a failure: the number of nodes that failed together")] = None
+    nodes: Annotated[int | None, Meta(description="the number of nodes of the cluster")] = None
+    messages: Annotated[int | None, Meta(description="of a synchronisation: the number of messages")] = None
 
 
 class Going(Struct, frozen=True):

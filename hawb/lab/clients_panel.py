@@ -25,7 +25,7 @@ class ClientsPanel:
         self.message = Message(Place.CLIENTS)
         self.table = fields.named(widgets.HTML(), "hawb-table")
         self.client = fields.combobox(_("client"), _("the client that the buttons act on"), _("a name"), width="170px")
-        many = _("how many deliveries to answer, oldest first, or all")
+        many = _("the number of deliveries to acknowledge, reject or requeue, the oldest first; or: all")
         self.count = fields.text(_("count"), many, "all", width="90px")
         closing = _("the client disconnects and its deliveries are requeued")
         operations = fields.row(

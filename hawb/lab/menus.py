@@ -80,7 +80,7 @@ NODES: dict[str, dict[str, Entry]] = {
     },
     N_("queues and maintenance"): {
         N_("declare a queue here…"): Entry(
-            N_("queue.declare by a client on it"), "declare", when=occasions.takes_clients
+            N_("queue.declare by a client on this node"), "declare", when=occasions.takes_clients
         ),
         N_("grow all quorum queues"): Entry(
             "rabbitmq-queues grow", "grow", within("node"), occasions.can_grow, queue_by_queue=True
@@ -102,7 +102,7 @@ NODES: dict[str, dict[str, Entry]] = {
             "rabbitmqctl force_standalone_khepri_boot", "force_standalone_khepri_boot", itself,
             occasions.can_stand_alone,
         ),
-        N_("shrink all quorum queues to it by force"): Entry(
+        N_("shrink all quorum queues to this node by force"): Entry(
             N_("each queue continues with only its member on this node"), "force_shrink", itself,
             occasions.can_shrink_by_force,
         ),

@@ -39,7 +39,7 @@ class PolicyPanel:
         self.policy = fields.dropdown(_("edit"), _("a policy in force, or a new one"), [(_("a new policy"), NEW)])
         fields.watch(self.policy, self._edit)
         self.kind = fields.dropdown(
-            _("kind"), _("a policy, or an operator policy beside it"), [(words(kind), kind) for kind in KINDS]
+            _("kind"), _("a policy or an operator policy"), [(words(kind), kind) for kind in KINDS]
         )
         self.name = fields.text("name", _("the policy's name"), live=True)
         self.pattern = fields.text("pattern", _("a regular expression, matched anywhere in a queue's name"), live=True)

@@ -92,7 +92,7 @@ def worst_case(
     asked = explore.Question(ENDS.get(goal, "lost-confirmed"), Spent(faults, operations))
     found = worst_of_kinds(read_scenario(imported.scenario), asked, STATES, replicated=queues != ALL_QUEUES)
     if found is None:
-        raise QuestionRefused(_("There is no queue to search for, or none with replicas."))
+        raise QuestionRefused(_("The files name no queue, or no queue with replicas."))
     return WorstCase(found, imported.notes)
 
 
@@ -144,7 +144,7 @@ def _incident(files: Sequence[Path]) -> Account:
     logs, exports = parted([*map(Path, files)])
     found = understand(logs, exports) if logs else None
     if found is None or (reason := refusal(found.reading)):
-        raise QuestionRefused(reason if found else _("No log is among the files."))
+        raise QuestionRefused(reason if found else _("None of the files is a log."))
     return account(found)
 
 
@@ -153,7 +153,7 @@ STATES = 300
 ENDS = {
     N_("loss of confirmed messages"): "lost-confirmed",
     N_("a queue out of use"): "unavailable",
-    N_("partitions that differ"): "diverged",
+    N_("different messages in two partitions"): "diverged",
 }
 """The goals of a search (`hawb.planning.goals.GOALS`), by their names in the notebook."""
 REPLICATED, ALL_QUEUES = N_("queues with replicas"), N_("all queues")

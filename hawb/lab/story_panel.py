@@ -23,7 +23,7 @@ LATEST = 100
 
 ADDRESS = re.compile(r"https://[\w./+-]*[\w/+]")
 
-EARLIER = N_("Earlier events are shown at earlier moments: move the slider.")
+EARLIER = N_("To see earlier events, move the slider to an earlier moment.")
 
 
 class StoryPanel:

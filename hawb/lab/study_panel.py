@@ -120,7 +120,7 @@ class StudyPanel:
         self.answer = widgets.HTML()
         parts = [fields.row(*self.choices[start : start + 3]) for start in range(0, len(knobs), 3)]
         self.box = fields.column(
-            *parts, fields.button("play", "play this study now", self.play), self.progress.box, self.answer
+            *parts, fields.button("play", "run this study now", self.play), self.progress.box, self.answer
         )
 
     @property

@@ -23,7 +23,7 @@ class TimePanel:
         self.controller, self.changed = controller, changed
         self.seconds = fields.text(_("seconds"), _("seconds of simulated time to wait"), "75", width="130px")
         self.wait = fields.button(_("wait"), _("simulated time passes, in seconds"), self._wait)
-        empty = _("the step's time in seconds; if empty, when the cluster has nothing more to do")
+        empty = _("the step's time in seconds; if empty, the step waits until the cluster has nothing more to do")
         self.at = fields.text(_("next step at"), empty, width="190px")
         fields.watch(self.at, lambda change: setattr(controller, "at", change["new"]))
         self.message = Message(Place.TIME)

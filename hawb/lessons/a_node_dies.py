@@ -31,7 +31,8 @@ def all_lost(cluster: Cluster, variation: Variation) -> str | None:
     """Require that all initial messages are lost, with one node down at a time."""
     first = next((nodes for nodes in down_together(cluster) if len(nodes) > 1), None)
     if first:
-        return _("{nodes} are down at once. It can be done with one node down at a time.", nodes=listing(first))
+        return _("{nodes} are down at once. The task can be solved with only one node down at a time.",
+                 nodes=listing(first))  # fmt: skip
     queue = queue_of(cluster, "orders")
     lost = of_the_first(variation.messages, cluster.ledger["orders"]["lost"])
     if lost == variation.messages:
@@ -40,11 +41,12 @@ def all_lost(cluster: Cluster, variation: Variation) -> str | None:
     if queue["state"] == "down":
         return _("orders is down, and its messages are on {node}'s disk. Down is not lost.", node=master)
     if lost:
-        return _("Of {messages} that were there only {lost} went; all of them were asked for.",
+        return _("That lost only {lost} of {messages}; the task is to lose all of them.",
                  messages=counted(variation.messages), lost=f"{lost:,}")  # fmt: skip
     if queue["master"] == variation.nodes[0]:
         return _("Nothing is lost: {node}, the master, has everything.", node=master)
-    return _("Nothing is lost: {node} took over and was synchronised. What would make it forget first?", node=master)
+    return _("Nothing is lost: {node} took over and was synchronised. Which step would first empty its copy?",
+             node=master)  # fmt: skip
 
 
 # A policy for a hasty restart
@@ -66,8 +68,9 @@ def outlives_haste(cluster: Cluster, variation: Variation) -> str | None:
     cluster.kill(master, at=needed_s)
     promoted = queue_of(cluster, name)["master"]
     if lost := size(cluster.ledger[name]["lost"]):
-        return _("With {node} went {messages}: {heir} took over {seconds} s after its boot, and was not synchronised "
-                 "yet.", node=shown(master), messages=counted(lost), heir=shown(promoted), seconds=HASTE_S)  # fmt: skip
+        return _("The kill of {node} lost {messages}: {heir} took over {seconds} s after its boot, before it was "
+                 "synchronised.",
+                 node=shown(master), messages=counted(lost), heir=shown(promoted), seconds=HASTE_S)  # fmt: skip
     queue = queue_of(cluster.start(master), name)
     if queue["state"] != "running":
         return _("{queue} is {state}, though {node} is back.", queue=name, state=queue["state"], node=shown(master))

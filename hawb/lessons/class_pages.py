@@ -53,7 +53,7 @@ def _answers(lesson: Lesson, number: int) -> str:
 
 
 def _predicted(one: Predicted, number: int) -> str:
-    choices = html(_("Choices: {choices}", choices=one.choices) if one.choices else _("A number is to be guessed."))
+    choices = html(_("Choices: {choices}", choices=one.choices) if one.choices else _("Guess a number."))
     right = _("Right: {answer}", answer=f"<b>{html(one.answer)}</b>")
     shown = page.pre("\n".join(one.shown)) if one.shown else ""
     return (

@@ -30,7 +30,7 @@ def full_and_frank(cluster: Cluster, variation: Variation) -> str | None:
     cluster.publish(name, ROOM + variation.messages, size=SIZE_BYTES)
     queue, account = queue_of(cluster, name), cluster.ledger[name]
     if (there := len(queue["mirrors"])) != len(mirrors):
-        return f"{name} has {counted(there, 'mirror')}, one on every other node was asked for."
+        return f"{name} has {counted(there, 'mirror')}; the task asks for one on every other node."
     if queue["messages"] > ROOM:
         return f"{name} holds {counted(queue['messages'])}; {ROOM:,} was the most."
     if dropped := size(account["removed"]["dropped"]):

@@ -71,7 +71,7 @@ class Ending(Struct, frozen=True):
             (self.blocked_s >= LEAST_S, _("blocked for {time}", time=left(self.blocked_s))),
             (self.confirmed_late < LATE, _("{count} messages not confirmed", count=whole(LATE - self.confirmed_late))),
         ]
-        return [text for is_so, text in costs if is_so] or [_("nothing is lost, and the queue was always there")]
+        return [text for is_so, text in costs if is_so] or [_("nothing is lost, and the queue was always in use")]
 
     def brief(self) -> str:
         """Return the worst effect in a few words."""

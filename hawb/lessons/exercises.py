@@ -47,7 +47,7 @@ HELD_BACK = (
 )
 
 UNPLAYED = N_("The answer cannot be played: {why}"), N_("Step {number} cannot be played: {why}")
-REFUSED = N_("The answer is refused by RabbitMQ: {why}"), N_("Step {number} is refused by RabbitMQ: {why}")
+REFUSED = N_("RabbitMQ refuses the answer: {why}"), N_("RabbitMQ refuses step {number}: {why}")
 """The reasons why an answer of one step, and of several, cannot be played or is refused."""
 
 
@@ -159,7 +159,7 @@ def given_as(exercise: Exercise, answer: object) -> list | dict:
         return settings_of(exercise, _a(dict, given, exercise))
     steps = _a(list, given, exercise)
     if len(steps) > MOST_STEPS:
-        refusal = _("These are {number} steps; {most} are more than enough.", number=len(steps), most=MOST_STEPS)
+        refusal = _("The answer has {number} steps; {most} are more than enough.", number=len(steps), most=MOST_STEPS)
         raise AnswerRefused(refusal)
     for number, step in enumerate(steps, 1):
         verb = next((key for key in step if key != "at"), None) if isinstance(step, dict) else step
@@ -179,7 +179,7 @@ def _a(kind: type, given: object, exercise: Exercise):
 def settings_of(exercise: Exercise, given: dict) -> dict:
     """Return an answer's settings, exactly those of the exercise. Raise AnswerRefused."""
     if sorted(given) != sorted(exercise.settings):
-        refusal = _("{given}: what is to be set here is {settings}, nothing else.", given=render(given),
+        refusal = _("{given}: this exercise sets only {settings}.", given=render(given),
                  settings=listing(exercise.settings))  # fmt: skip
         raise AnswerRefused(refusal)
     return given
@@ -222,10 +222,10 @@ def restart_in_haste(cluster: Cluster, name: str, variation: Variation) -> float
     mirrors = variation.nodes[1:]
     cluster.publish(name, variation.messages)
     if (there := len(queue_of(cluster, name)["mirrors"])) != len(mirrors):
-        reason = _("{queue} has no mirrors, one on every other node was asked for.", queue=name)
+        reason = _("{queue} has no mirrors; the task asks for one on every other node.", queue=name)
         reason = reason if not there else ngettext(
-            "{queue} has {number} mirror, one on every other node was asked for.",
-            "{queue} has {number} mirrors, one on every other node was asked for.", there, queue=name, number=there,
+            "{queue} has {number} mirror; the task asks for one on every other node.",
+            "{queue} has {number} mirrors; the task asks for one on every other node.", there, queue=name, number=there,
         )  # fmt: skip
         raise AnswerRefused(reason)
     cluster.stop(*mirrors)

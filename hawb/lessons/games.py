@@ -140,8 +140,8 @@ def unusable(cluster: Cluster, name: str) -> str | None:
     if state == "running":
         return None
     if state == "minority":
-        return _("Nothing is lost, but nobody can use {queue}: it is without a majority.", queue=shown(name))
-    return _("Nothing is lost, but nobody can use {queue}: it is {state}.", queue=shown(name), state=state)
+        return _("Nothing is lost, but no client can use {queue}: it has no majority.", queue=shown(name))
+    return _("Nothing is lost, but no client can use {queue}: it is {state}.", queue=shown(name), state=state)
 
 
 def loses(fair: Callable[[Cluster, Variation], str | None] = lambda *_: None) -> Callable[..., str | None]:

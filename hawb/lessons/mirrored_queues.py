@@ -49,8 +49,8 @@ def two_copies(cluster: Cluster, variation: Variation) -> str | None:
             return _("{queue} is not mirrored: the pattern does not match its name, or the definition has no ha-mode.",
                      queue=name)  # fmt: skip
         if (number := copies(queue)) != 2:
-            return ngettext("{queue} has {number} running replica, two were asked for.",
-                            "{queue} has {number} running replicas, two were asked for.", number,
+            return ngettext("{queue} has {number} running replica; the task asks for two.",
+                            "{queue} has {number} running replicas; the task asks for two.", number,
                             queue=name, number=number)  # fmt: skip
         if queue["messages"] < variation.messages:
             return left(name, queue["messages"], variation)
@@ -71,8 +71,8 @@ def unsynchronised(cluster: Cluster, names: tuple[str, ...]) -> str | None:
     """Return the sentence about a queue whose mirror is not synchronised; None if there is none."""
     for name in names:
         if not cluster.queues[name]["synchronised_mirrors"]:
-            return _("The mirror of {queue} lacks the messages that were there before it. One more key has them "
-                     "copied.", queue=name)  # fmt: skip
+            return _("The mirror of {queue} lacks the messages that were published before it joined. With one more "
+                     "key, RabbitMQ copies them.", queue=name)  # fmt: skip
     return None
 
 
@@ -99,17 +99,18 @@ def expires_and_is_mirrored(cluster: Cluster, variation: Variation) -> str | Non
     if queues[kept]["policy"] != "ha":
         return _("{queue} no longer follows the policy ha; only queues that end in .tmp were meant.", queue=kept)
     if len(found := priorities(cluster, temporary)) > len(set(found)):
-        return _("Both policies match {queue} at the same priority: RabbitMQ leaves open which of them applies.",
+        return _("Both policies match {queue} at the same priority: RabbitMQ does not define which of them applies.",
                  queue=temporary)  # fmt: skip
     if queues[temporary]["policy"] == "ha":
         return _("{queue} still follows ha: of the policies that match, the one with the highest priority applies.",
                  queue=temporary)  # fmt: skip
     if not queues[temporary]["mirrored"]:
-        return _("{queue} is no longer mirrored. One policy applies to a queue: ha's keys do not join yours.",
+        return _("{queue} is no longer mirrored. Only one policy applies to a queue: the keys of ha are not added to "
+                 "yours.",
                  queue=temporary)  # fmt: skip
     if (number := copies(queues[temporary])) != 2 or not queues[temporary]["synchronised_mirrors"]:
-        return ngettext("{queue} has {number} running replica; two complete ones were there.",
-                        "{queue} has {number} running replicas; two complete ones were there.", number,
+        return ngettext("{queue} has {number} running replica; before, it had two complete ones.",
+                        "{queue} has {number} running replicas; before, it had two complete ones.", number,
                         queue=temporary, number=number)  # fmt: skip
     return expires(cluster, temporary, variation)
 
@@ -154,7 +155,7 @@ def survives(cluster: Cluster, variation: Variation) -> str | None:
     if queue_of(cluster, "orders")["state"] == "down":
         return _("{node} was killed, and orders is down with it: it had no mirror.", node=master)
     if lost := size(cluster.ledger["orders"]["lost"]):
-        return _("{node} was killed, and with it went {messages}: {mirrors} held nothing from before the policy.",
+        return _("{node} was killed, which lost {messages}: {mirrors} held no message from before the policy.",
                  node=master, messages=counted(lost), mirrors=listing(mirrors))  # fmt: skip
     return None
 

@@ -35,7 +35,7 @@ def declared_and_spread(cluster: Cluster, variation: Variation) -> str | None:
         return f"The policy reaches {other} too. A pattern is searched anywhere in a name."
     for name in names:
         if (mirrors := len(queue_of(cluster, name)["mirrors"])) != len(variation.nodes) - 1:
-            return f"{name} has {counted(mirrors, 'mirror')}, one on every other node was asked for."
+            return f"{name} has {counted(mirrors, 'mirror')}; the task asks for one on every other node."
     homes = [cluster.queues[name]["master"] for name in names]
     fullest = max(variation.nodes, key=homes.count)
     if (most := homes.count(fullest)) * len(variation.nodes) > NEW:

@@ -35,7 +35,7 @@ def both_limited(cluster: Cluster, variation: Variation) -> str | None:
     if (mirrors := len(queue_of(cluster, classic)["mirrors"])) != len(variation.nodes) - 1:
         return f"{classic}, a classic queue, has {counted(mirrors, 'mirror')}; it is to have one on every other node."
     if len(found := priorities(cluster, classic)) > len(set(found)):
-        return f"Two policies match {classic} at the same priority: RabbitMQ leaves open which of them applies."
+        return f"Two policies match {classic} at the same priority: RabbitMQ does not define which of them applies."
     for name in names:
         cluster.publish(name, ROOM + variation.messages).wait(1)
     for name in names:

@@ -82,7 +82,7 @@ def sent_in_time(cluster: Cluster, variation: Variation) -> str | None:
         if cluster.outcome["partitions"]:
             return "The cluster is partitioned: a batch of films delayed the nodes' ticks for too long."
         if len(queue["mirrors"]) != mirrors:
-            return f"{name} has {counted(len(queue['mirrors']), 'mirror')}, one on every other node was asked for."
+            return f"{name} has {counted(len(queue['mirrors']), 'mirror')}; the task asks for one on every other node."
         if len(queue["synchronised_mirrors"]) != mirrors:
             return f"{name} is not synchronised: ha-sync-mode has a default."
     if (blocked_s := cluster.outcome["availability"][events(variation)]["sync_blocked_s"]) > PATIENCE_S:
@@ -119,7 +119,7 @@ def archives_alone(cluster: Cluster, variation: Variation) -> str | None:
     for name in archives(variation):
         queue = queue_of(cluster, name)
         if len(found := priorities(cluster, name)) > len(set(found)):
-            return f"Both policies match {name} at the same priority: RabbitMQ leaves open which of them applies."
+            return f"Both policies match {name} at the same priority: RabbitMQ does not define which of them applies."
         if queue["policy"] == "ha":
             return f"{name} still follows ha: of the policies that match, the one with the highest priority applies."
         if queue["messages"] < variation.messages:

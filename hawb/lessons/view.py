@@ -102,7 +102,7 @@ def exercise_view(exercise: Exercise) -> Text:
     """Return an exercise, with the format of its steps and its hints folded."""
     name, asked = _("Exercise {key}:", key=exercise.key), translated(exercise.question, LESSONS)
     form = _("The answer is {accepted}.", accepted=exercise.accepted)
-    how = _("what a step can be, and how it is written")
+    how = _("the allowed steps, and how to write them")
     verbs = folded(how, steps_html(exercise.verbs)) if exercise.verbs else ""
     question = f"<p><b>{escape(name)}</b> {escape(asked)}</p><p>{escape(form)}</p>"
     text = _("Exercise {key}: {question}", key=exercise.key, question=asked)

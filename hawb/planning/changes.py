@@ -93,7 +93,7 @@ def one_more_mirror(story: Story) -> Iterator[Change]:
     if now is None:
         yield mirrored(story)
     elif now.mode is HaMode.ALL:
-        yield story.impossible(_("one more mirror"), _("ha-mode all: each node of the cluster has one already"))
+        yield story.impossible(_("one more mirror"), _("with ha-mode all, each node of the cluster has one already"))
     elif now.mode is HaMode.EXACTLY and now.count >= len(nodes):
         reason = N_("the cluster has {count} nodes, and each has a replica")
         yield story.impossible(_("one more mirror"), _(reason, count=len(nodes)))
@@ -314,7 +314,7 @@ def synchronised_before(story: Story) -> Iterator[Change]:
         if "at" in step:
             step["at"] += max(0.0, done_s + AFTERWARDS_S - first_s)
     document["steps"][index:index] = [sync]
-    what = _("sync_queue, waited for, before the {verb}", verb=story.run.steps[index].name)
+    what = _("sync_queue, completed before the {verb}", verb=story.run.steps[index].name)
     yield Change(what, _("step {number}", number=numbering.number(index)), index + 1, document)
 
 

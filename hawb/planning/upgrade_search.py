@@ -254,7 +254,7 @@ class _Search:
         weaker = WAITS[: WAITS.index(restarts[index].wait) + 1]
         options = stop_moments(ahead, node, dict.fromkeys((*meaningful(self.run, weaker), restarts[index].wait)))
         if len(options) < 2:
-            return "It is true at the start." if index == 0 else "It is true as soon as the previous node is back."
+            return "This holds from the start." if index == 0 else "This holds as soon as the previous node is back."
         other = options[-2]
         with_it = self._rest(ahead, stages, node, options[-1], restarts[index + 1 :])
         without = self._rest(ahead, stages, node, other, restarts[index + 1 :])
@@ -276,13 +276,13 @@ def worth_of_wait(weaker: str, with_it: Prediction, without: Prediction) -> str:
     outage_s = without.outage_s - with_it.outage_s
     worst = _worst(with_it, without, "lost" if lost > 0 else "down_s")
     about = f", {worst} among them" if worst else ""
-    named = {"none": "Without a wait", READY: "With the ready probe alone"}.get(weaker, f"With {weaker} alone")
+    named = {"none": "Without a wait,", READY: "With the ready probe alone,"}.get(weaker, f"With {weaker} alone,")
     if lost > 0:
         return f"{named} {lost:,} message{'' if lost == 1 else 's'} would be lost{about}."
     if without.away and not with_it.away:
         return f"{named} {', '.join(without.away)} would not come back."
     if outage_s > 0.01:
-        return f"{named} queues could not be used for {outage_s:,.2f} s longer in all{about}."
+        return f"{named} queues would be out of use for {outage_s:,.2f} s longer in all{about}."
     if without.skew > with_it.skew:
         return f"{named} one node would end with {without.skew - with_it.skew} more masters and leaders."
     return f"{named} nothing would be worse; the wait costs {max(0.0, with_it.duration_s - without.duration_s):,.1f} s."

@@ -5,9 +5,9 @@ by field, so that a refusal names the place, what was given and what is accepted
 
 Decisions:
 
-* The nodes of a file are those of its cluster and those that a `join` names anywhere in it. * Plain values from
-elsewhere (a form, a planner) are read like files: `read_scenario` and `read_step`. * Files of other kinds (a study) are
-read by the same `Reader` from their own structs, see `read_file`.
+* The nodes of a file are those of its cluster and those that a `join` names anywhere in it.
+* Plain values from elsewhere (a form, a planner) are read like files: `read_scenario` and `read_step`.
+* Files of other kinds (a study) are read by the same `Reader` from their own structs, see `read_file`.
 """
 
 from __future__ import annotations

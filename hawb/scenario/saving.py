@@ -3,10 +3,11 @@
 Decisions:
 
 * A regular file is written under another name in its folder, synchronised to the disk and renamed, so neither a reader
-nor a full disk meets half of it. It keeps its mode and, where the system allows it, its owner; a new file obeys the
-umask. A symbolic link stays, and the file that it leads to is written. * A file that is not regular (a device, a FIFO),
-and a name of an open file of this process (/dev/stdout), is written to directly: renaming a file over it would replace
-it. * The outputs of one answer (`Outputs`) are all placed or none: if one fails, those placed before it are taken back.
+  nor a full disk meets half of it. It keeps its mode and, where the system allows it, its owner; a new file obeys the
+  umask. A symbolic link stays, and the file that it leads to is written.
+* A file that is not regular (a device, a FIFO), and a name of an open file of this process (/dev/stdout), is written to
+  directly: renaming a file over it would replace it.
+* The outputs of one answer (`Outputs`) are all placed or none: if one fails, those placed before it are taken back.
 * Lines end the same way on every system.
 """
 

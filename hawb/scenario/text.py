@@ -3,11 +3,12 @@
 Decisions:
 
 * The values are built straight from the parser's events, in one loop that holds its own stack. So nesting, aliases and
-size are bounded before anything recurses, no tag is ever constructed, and every key is compared with its neighbours. *
-Aliases count as often as they are used, so a few lines cannot stand for a billion values. Merge keys (`<<`), which YAML
-1.2 has dropped, are refused. * Plain `1:30` and `2020-01-01` are text, as in YAML 1.2: their author means neither the
-number 90 nor a date. `on` and `yes` stay true, as in YAML 1.1; where text was wanted, the message says to quote them. *
-Text that begins with `{` is tried as JSON first, whose numbers (`1e5`) and escapes YAML reads differently.
+  size are bounded before anything recurses, no tag is ever constructed, and every key is compared with its neighbours.
+* Aliases count as often as they are used, so a few lines cannot stand for a billion values. Merge keys (`<<`), which
+  YAML 1.2 has dropped, are refused.
+* Plain `1:30` and `2020-01-01` are text, as in YAML 1.2: their author means neither the number 90 nor a date. `on` and
+  `yes` stay true, as in YAML 1.1; where text was wanted, the message says to quote them.
+* Text that begins with `{` is tried as JSON first, whose numbers (`1e5`) and escapes YAML reads differently.
 """
 
 from __future__ import annotations

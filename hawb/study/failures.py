@@ -23,12 +23,12 @@ They are its own, and Java's where it has none of its own, such as for a task th
 KNOWN = {
     "No space left on device": "the disk is full",
     "exited unexpectedly": "a Python worker died several times; perhaps the system killed it because memory was short",
-    "OutOfMemoryError": "Java has no more memory: spark.driver.memory is what it may take",
+    "OutOfMemoryError": "Java is out of memory: spark.driver.memory sets how much it may use",
     "No module named 'pyspark'": "executors' Python has no pyspark: set spark.pyspark.python to one with hawb[study]",
     "No module named 'hawb'": "executors' Python has no hawb: set spark.pyspark.python to one with hawb[study]",
     "PYTHON_VERSION_MISMATCH": "executors' Python is another version than hawb's here: set spark.pyspark.python to a"
     f" Python {'.'.join(map(str, sys.version_info[:2]))} with hawb[study]",
-    "CONCURRENT_STREAM_LOG_UPDATE": "another run, of a machine whose locks are not seen here, plays into the folder",
+    "CONCURRENT_STREAM_LOG_UPDATE": "another run writes into the folder, on a machine whose locks are not visible here",
 }
 """Clearer reasons than Spark's, by a part of Spark's message."""
 
@@ -73,14 +73,14 @@ class SparkFailed(RuntimeError):  # noqa: N818 - it reads as what happened
 
 
 class StudyFailed(SparkFailed):
-    """Spark could not play a study into a folder; the message has the reason and the way to continue."""
+    """Spark could not write the trials of a study into a folder; the message has the reason and the way to continue."""
 
     def __init__(self, error: Exception, folder: Path) -> None:
         super().__init__(error)
         self.args = (
             f"the study stopped: {why(str(error))}\n"
-            f"  kept: the trials that are written in {folder}\n"
-            "  to go on: the same once more, when that is mended",
+            f"  kept: the trials in {folder}\n"
+            "  to continue: mend the cause, then run the same command again",
         )
 
 

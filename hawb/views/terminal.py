@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from hawb.languages import _
 from hawb.views import style
 from hawb.views.display import has_wide
-from hawb.views.formatting import shown
+from hawb.views.formatting import BEFORE_UNIT, shown
 from hawb.views.report import Part, Report, ToDo
 from hawb.views.tables import WIDTH, Table
 
@@ -37,6 +37,8 @@ GAP = 2
 """Spaces between columns; a head has as many more after it if there is room."""
 LONGEST_WORD = 30
 """A column is at least as wide as its longest word, up to this width; longer words are broken."""
+JOINT = "\u2800"
+"""Stands for the space between a number and its unit while a table is laid out: `rich` breaks lines at all spaces."""
 MOST_LINES = 8
 """A table with higher rows is written row by row."""
 MOST_ROWS = 3_000
@@ -49,13 +51,21 @@ def columns(
 ) -> str:  # fmt: skip
     """Return aligned columns within a width, or as wide as they are if it is None.
 
-    Columns with the indices `right` are aligned right. A table that is too wide is written row by row.
+    Columns with the indices `right` are aligned right. A number and its unit stay on one line if there is room. A table
+    that is too wide is written row by row.
     """
     cells = [[str(cell) for cell in row] for row in rows]
+    joined = [[BEFORE_UNIT.sub(JOINT, cell) for cell in row] for row in cells]
+    fits = _widths(joined, headers, width) is not None
+    return _laid_out(joined if fits else cells, headers, width, {*right}, colour).replace(JOINT, " ")
+
+
+def _laid_out(
+    cells: Sequence[Sequence[str]], headers: Sequence[str], width: int | None, right: Container[int], colour: bool
+) -> str:
     widths = _widths(cells, headers, width)
     if widths is None:
         return _row_by_row(cells, headers, width or WIDTH, colour)
-    right = {*right}
     if _fit([headers, *cells], widths):
         return "\n".join(_lines(cells, headers, widths, right, colour))
     from rich.table import Table as Grid

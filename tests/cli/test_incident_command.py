@@ -113,7 +113,7 @@ def test_span_of_the_logs_can_be_requested(tmp_path):
     span = answer["span"]
     assert span["since_us"] <= span["begins_us"] <= span["ends_us"] <= span["until_us"]
     assert all(life["until_us"] is None or life["until_us"] >= answer["span"]["since_us"] for life in answer["lives"])
-    asked = "Asked for from 2026-11-27 12:05:00 to 2026-11-27 12:05:03; the logs go from 2026-11-27 12:04:14"
+    asked = "Requested period: 2026-11-27 12:05:00 to 2026-11-27 12:05:03. The logs cover 2026-11-27 12:04:14"
     assert asked in " ".join(hawb(CRASHED, *LATER).stdout.split())
     assert asked in (tmp_path / "told.html").read_text(encoding="utf-8")
 

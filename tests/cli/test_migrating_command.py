@@ -131,7 +131,7 @@ MIRRORED = {"policies": [{"name": "ha", "vhost": "/", "pattern": "", "apply-to":
         ([QUORUM, STREAM, SHORT, LINK], {}, 0, "✓ Yes: 1 is a quorum queue already, events stays a stream, 2 stay"),
         ([], {}, 0, "✓ Yes: there is no queue, and nothing to do."),
         ([STREAM], MIRRORED, 0, "✓ Yes: events stays a stream; nothing to do."),
-        ([STREAM, SHORT], MIRRORED, 1, "✕ No: short cannot be a quorum queue: is auto-delete: it"),
+        ([STREAM, SHORT], MIRRORED, 1, "✕ No: short cannot be a quorum queue, because it is auto"),
     ],
 )
 def test_answer_and_exit_status_depend_on_the_movable_queues(

@@ -48,7 +48,7 @@ ON_TODAY = {
             [*stories("join d"), GROWN, *stories("stop c"), forgotten("c")],
             "After step 3: if a were killed now, .* would stand still, with 4 members",
         ),
-        ([*stories("join d"), GROWN, *stories("shrink c"), forgotten("c")], "Step 4 is refused by RabbitMQ"),
+        ([*stories("join d"), GROWN, *stories("shrink c"), forgotten("c")], "RabbitMQ refuses step 4"),
         (stories("kill c"), "here a step is one of join, grow"),
     ],
     "28-leaders": [

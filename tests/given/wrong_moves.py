@@ -29,8 +29,8 @@ BY_B = {"publish": {"queue": "orders", "count": 1, "node": "b"}}
 WRONG_MOVES = {
     "10-two-at-once": [
         ([ha(ALL)], "Lost: 100 messages of orders .* was not synchronised: ha-sync-mode is manual"),
-        ([ha(TWO)], "nobody can use orders: it is down"),
-        ([], "nobody can use orders: it is down"),
+        ([ha(TWO)], "no client can use orders: it is down"),
+        ([], "no client can use orders: it is down"),
         (stories("kill c"), "here a step is one of set_policy, sync_queue"),
     ],
     "11-three-moves": [
@@ -40,8 +40,8 @@ WRONG_MOVES = {
     ],
     "12-without-a-shell": [
         ([ha(ALL)], "Lost: 100 messages"),
-        ([ha(ALL | {"ha-promote-on-failure": "when-synced"})], "nobody can use orders: it is down"),
-        ([{"clear_policy": "ha"}], "nobody can use orders: it is down"),
+        ([ha(ALL | {"ha-promote-on-failure": "when-synced"})], "no client can use orders: it is down"),
+        ([{"clear_policy": "ha"}], "no client can use orders: it is down"),
     ],
     "13-before-it-leaves": [
         (stories("kill a"), "Lost: 100 messages .* which was killed"),
@@ -54,7 +54,7 @@ WRONG_MOVES = {
         ([BY_B, {"kill": "a"}], "orders cannot be used now; that is not lost"),
     ],
     "15-first-light": [
-        (stories("start a", "start b"), "nobody can use orders: it is down"),
+        (stories("start a", "start b"), "no client can use orders: it is down"),
         (stories("force_boot a"), "Lost: 10 messages"),
     ],
     "16-the-nightly-job": [
@@ -64,7 +64,7 @@ WRONG_MOVES = {
     ],
     "17-the-tempting-command": [
         (stories("force_shrink c"), "Lost: 5 messages .* that a forced shrink removed"),
-        ([WAIT], "nobody can use orders: it is without a majority"),
+        ([WAIT], "no client can use orders: it has no majority"),
         ([{"delete_member": {"queue": "orders", "node": "a"}}], "has no leader"),
     ],
     "18-find-the-cut": [
@@ -75,13 +75,13 @@ WRONG_MOVES = {
     "19-one-declaration": [
         ([ha(ALL | {"ha-sync-mode": "automatic"}), declared()], "Lost: 5 messages"),
         ([declared()], "No queue took message 101"),
-        ([declared(arguments=QUORUM | {"x-quorum-initial-group-size": 1})], "it is without a majority"),
+        ([declared(arguments=QUORUM | {"x-quorum-initial-group-size": 1})], "it has no majority"),
         ([], "No queue took message 1: there is no orders"),
     ],
     "20-the-old-script": [
-        ([ha(ALL), declared()], "Step 1 is refused by RabbitMQ"),
+        ([ha(ALL), declared()], "RabbitMQ refuses step 1"),
         ([declared()], "Lost: 100 messages .* on a disk that is lost"),
-        ([declared(node="a", arguments=QUORUM | {"x-quorum-initial-group-size": 1})], "it is without a majority"),
+        ([declared(node="a", arguments=QUORUM | {"x-quorum-initial-group-size": 1})], "it has no majority"),
     ],
     "27-nobody-decides": [
         ([{"kill": ["b", "c"]}], "b and c do not run"),

@@ -91,7 +91,7 @@ def test_command_is_offered_by_releases_that_have_it(
     `force_load_on_next_boot`, `rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member` (3.12)."""
     last_one = opened(version, QUORUM_QUEUE, {"kill": ["a", "b"]})
     assert ("stand alone" in after(last_one, "node", "c")) is stands_alone
-    assert ("shrink all quorum queues to it by force" in after(last_one, "node", "c")) is forces_shrink
+    assert ("shrink all quorum queues to this node by force" in after(last_one, "node", "c")) is forces_shrink
     all_down = opened(version, {"stop": "a"}, {"stop": "b"}, {"stop": "c"})
     assert ("force boot" in after(all_down, "node", "a")) is force_boots
     assert "force boot" not in after(all_down, "node", "c")  # it was the last to stop and waits for nobody

@@ -95,7 +95,7 @@ def run(*arguments: str):
 def test_one_rule_is_shown_with_its_code():
     result = run("autoheal")
     assert result.exit_code == 0
-    assert result.output.startswith("autoheal: which side wins\n\nwins, hawb/rules/partitions.py\n")
+    assert result.output.startswith("autoheal: which partition wins\n\nwins, hawb/rules/partitions.py\n")
     assert "(autoheal-who-wins.yaml)" in result.output
     assert run("partitions.wins").output == result.output
 
@@ -103,7 +103,8 @@ def test_one_rule_is_shown_with_its_code():
 def test_several_rules_are_named_with_their_places():
     result = run("pause")
     assert result.exit_code == 0
-    assert "partitions.has_majority, hawb/rules/partitions.py: pause_minority\n" in result.output
+    title = "pause_minority: when a node has the majority"
+    assert f"partitions.has_majority, hawb/rules/partitions.py: {title}\n" in result.output
 
 
 @pytest.mark.parametrize(("given", "hint"), [("autohael", "did you mean autoheal? "), ("qzx", "data/rules.md")])

@@ -39,7 +39,7 @@ def test_sheet_has_questions_answers_and_solutions_in_order():
 def test_sheet_says_that_a_number_is_guessed_and_that_a_solution_is_missing():
     number, unsolved = Predicted("99-many", "How many?", "", "7"), Solved("99-x", "Exercise 99-x", ("Do.",), (), "")
     found = words(answer_sheet([Lesson("99.ipynb", "99", (number, unsolved), ())]))
-    assert "A number is to be guessed." in found and "Choices" not in found
+    assert "Guess a number." in found and "Choices" not in found
     assert "The notebook has no solution." in found and "Hints" not in found
 
 

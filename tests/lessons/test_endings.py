@@ -23,7 +23,7 @@ def of(**setting: str) -> endings.Ending:
         ({FAULT: "stop", "ha-promote-on-shutdown": "always"}, "lost", ["7,200,000 messages lost"]),
         ({"ha-promote-on-failure": "when-synced"}, "harmed", ["out of use for 5 min", "1,000 messages not confirmed"]),
         ({"ha-sync-mode": "automatic"}, "harmed", ["blocked for 12 min"]),
-        ({TYPE: "quorum"}, "well", ["nothing is lost, and the queue was always there"]),
+        ({TYPE: "quorum"}, "well", ["nothing is lost, and the queue was always in use"]),
     ],
 )
 def test_cost_of_a_setting(setting, tone, expected):

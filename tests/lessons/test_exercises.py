@@ -100,7 +100,7 @@ def test_every_exercise_has_wrong_answers_hints_and_a_place_in_its_lesson():
 
 def test_answers_of_steps_are_bounded_and_their_refusals_name_the_step():
     several = judged(EXERCISES["11-lose"], stories("stop b") * (MOST_STEPS + 1))
-    assert f"These are {MOST_STEPS + 1} steps" in several.says
+    assert f"The answer has {MOST_STEPS + 1} steps" in several.says
     unknown = judged(EXERCISES["11-lose"], stories("stop b", "start x"))
     assert "Step 2 cannot be played: start: " in unknown.says
     late = judged(EXERCISES["11-lose"], [{"stop": "b"}, {"start": "b", "at": "soon"}])

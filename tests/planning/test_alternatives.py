@@ -80,7 +80,7 @@ def test_harm_without_a_step_is_left_out(monkeypatch):
     ("what", "kept", "state"),
     [
         ("ha-sync-mode: automatic", 100, "running"),
-        ("sync_queue, waited for, before the kill", 100, "running"),
+        ("sync_queue, completed before the kill", 100, "running"),
         ("ha-promote-on-failure: when-synced", 100, "down"),
         ("a controlled stop in place of the kill", 100, "down"),
         ("a quorum queue", 100, "minority"),
@@ -95,7 +95,7 @@ def test_each_change_keeps_the_expected_messages(what, kept, state):
 def test_changes_are_ordered_by_messages_kept_then_cost():
     alternatives = asked(story(*UNSYNCHRONISED))
     order = [one.change.what.split(":")[0] for one in alternatives.changed]
-    assert order[:2] == ["ha-sync-mode", "sync_queue, waited for, before the kill"]
+    assert order[:2] == ["ha-sync-mode", "sync_queue, completed before the kill"]
     assert order[-2:] == ["ha-promote-on-shutdown", "one more mirror"]
     costs = [(one.result.sync_blocked_s, one.result.bytes_replicated) for one in alternatives.changed[:2]]
     assert (0, 0) < costs[0] <= costs[1]
@@ -123,7 +123,7 @@ def test_one_more_mirror_is_offered_if_a_node_is_free():
     listed = story(policy(ha_mode="nodes", ha_params=["a", "b"]), *exactly[1:])
     assert of(asked(listed), "one more mirror, on c").result.state == "running"
     everywhere = of(asked(story(*UNSYNCHRONISED)), "one more mirror").change.impossible
-    assert everywhere == "ha-mode all: each node of the cluster has one already"
+    assert everywhere == "with ha-mode all, each node of the cluster has one already"
 
 
 @pytest.mark.parametrize("given", [(), (policy(max_length=500),)])

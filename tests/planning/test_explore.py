@@ -269,7 +269,7 @@ def test_command_reports_the_progress_of_a_stopped_search(tmp_path, monkeypatch)
     monkeypatch.setattr(room, "explore", stopped)
     result = explored(tmp_path, QUORUM)
     assert result.exit_code == 3
-    none = "no confirmed message is lost by stories of up to 2 steps within 1 fault and 2 operations."
+    none = "no confirmed message is lost in stories of up to 2 steps with at most 1 fault and 2 operations."
     assert none in " ".join(result.stdout.split())
     assert "7 distinct states, 9 steps played" in result.stdout
 

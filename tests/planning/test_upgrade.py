@@ -146,7 +146,7 @@ def test_plan_without_waits_loses_the_majority():
 def test_quorum_queue_waits_for_quorum_plus_one():
     answer = planned(cluster(quorum("qq", "abc"), quorum("qr", "bca")))
     assert waits(answer) == [QUORUM_PLUS_ONE] * 3
-    assert answer.plan.stages[1].reason.startswith("Without a wait queues could not be used for")
+    assert answer.plan.stages[1].reason.startswith("Without a wait, queues would be out of use for")
 
 
 @pytest.mark.parametrize(("version", "waited"), [("3.10", READY), ("4.0", QUORUM_PLUS_ONE)])

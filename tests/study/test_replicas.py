@@ -173,7 +173,7 @@ def test_the_command(tmp_path: Path):
     assert (answer["members"], answer["nodes"], len(answer["replicas"]), len(answer["queues"])) == (3, 3, 14, 31)
     assert answer["replicas"][0]["lost_confirmed"] is None
     page = Page(file.read_text())
-    assert "Recommended for 1 failure" in page.said and "not played" in page.said
+    assert "Recommended for 1 failure" in page.said and "no trials" in page.said
     used = {attributes["xlink:href"][0] for tag, attributes in page.elements if tag == "use"}
     assert not [tag for tag, _ in page.elements if tag in {*FETCHING} - {"use"}] and used == {"#"}
 
@@ -226,7 +226,7 @@ def test_three_queues_of_the_real_cluster_by_hand():
 
 def test_the_page_has_figure_and_notes():
     page = replica_page.page(what_if(inventory.of_files(FILES[:1]), MATRIX, trials=0))
-    assert page.count('<svg role="img"') == 2 and "not played" in page
+    assert page.count('<svg role="img"') == 2 and "no trials" in page
     assert replica_page.page(found()).count("<h2>") == 5
 
 

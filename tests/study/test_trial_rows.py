@@ -89,8 +89,8 @@ def test_trials_of_the_engine_are_announced_with_their_duration():
     assert one == trial_rows.Slow(reason, (("quorum", "one"),), 0.25)
     assert one.trials_in_a_minute == 240
     assert by_engine(one, 100_000) == (
-        f"The compiled kernel does not support {reason}, so the slower engine plays quorum in one. 100,000 trials of"
-        " each take about 6 h 57 min on one core, and `trials: 240` takes about 60 s."
+        f"The compiled kernel does not support {reason}, so the slower engine simulates quorum in one. 100,000 trials"
+        " of each take about 6 h 57 min on one core, and `trials: 240` takes about 60 s."
     )
     assert trial_rows.Slow(reason, (("quorum", "one"),), 100).trials_in_a_minute == 1
     assert trial_rows.slow(study(), lambda *_: 0.25) == []

@@ -63,7 +63,7 @@ def test_two_candidates_split_the_votes_and_one_wins_the_next_term():
     )
     assert shown[4][3] == (
         "The votes of term 2 are split: b has 1 (b), c has 1 (c), and 2 are needed. The term has no leader. "
-        "b and c wait, each for a time of its own, and ask again."
+        "b and c wait, each for a random time, and ask again."
     )
     assert last_step(split())[4]["at"] == ["b", "c"]
 
@@ -73,7 +73,7 @@ def test_link_that_is_cut_while_votes_fly_makes_the_election_fail():
     shown = flights_of(cut)
     assert [(t, kind) for t, kind, _term, _text in shown] == [(75, "vote_lost"), (75, "no_majority")]
     assert shown[0][3] == "The request of b does not reach c. The request of c does not reach b."
-    assert shown[1][3].endswith("The term has no leader. No member asks again before a majority is in reach.")
+    assert shown[1][3].endswith("The term has no leader. No member asks again until it can reach a majority.")
     assert cut.wait(200).queues["orders"]["state"] != "running"
     healed = cut.heal().wait(60)
     assert healed.queues["orders"]["state"] == "running"
@@ -84,7 +84,7 @@ def test_vote_that_does_not_arrive_is_no_vote():
     assert [text for *_, text in shown] == [
         "The answer of b does not reach c.",
         "No majority of votes in term 3: c has 1 (c), and 2 are needed. "
-        "No member asks again before a majority is in reach.",
+        "No member asks again until it can reach a majority.",
     ]
 
 
@@ -92,7 +92,7 @@ def test_candidate_without_any_answer_is_named_once():
     cluster = group().kill("a", at=40).kill("b", at=46.5)
     assert [text for _t, kind, _term, text in flights_of(cluster) if kind == "no_majority"] == [
         "No majority of pre-votes: c has 1 (c), and 2 are needed. No term begins. "
-        "No member asks again before a majority is in reach."
+        "No member asks again until it can reach a majority."
     ]
 
 

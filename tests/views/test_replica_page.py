@@ -49,7 +49,7 @@ def test_rate_is_called_higher_only_if_intervals_are_disjoint(found: WhatIf):
 
 
 def test_picture_states_that_no_trials_were_played(found: WhatIf):
-    assert "no trials were played" in {text.get_text() for text in replica_figure(found).axes[2].texts}
+    assert "no trials were simulated" in {text.get_text() for text in replica_figure(found).axes[2].texts}
 
 
 def test_only_quorum_queues_are_shown_without_mirrored_ones(found: WhatIf):

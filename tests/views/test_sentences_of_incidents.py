@@ -120,7 +120,7 @@ def happened(at_s: float, kind: str, **fields) -> ClusterEvent:
                    until_us=3 * SECOND)
           for queue, count, reason in (("q", 7, "done"), ("r", 8, "done"), ("s", 9, "needless"))],
          ["q and r: mirrors on b were sent 15 messages in 2.0 s, and are synchronised.",
-          "s: there was no mirror to be synchronised."]),
+          "s: no mirror needed a synchronisation."]),
         ([happened(1, "synchronisation", node="a", nodes=("b",), queue="q", count=1200, reason="cancelled")],
          ["q: the synchronisation of 1,200 messages with the mirror on b ended before it was done (cancelled)."]),
         ([happened(1, "queue_shrunk", node="a")], ["Every quorum queue was shrunk by force to the member on a."]),

@@ -62,7 +62,7 @@ def test_assumption_and_quantiles_precede_the_tables():
     assert "90 (70 to ?)" in quantiles[2] and "5 % above 60 (4 % to 6 %)" in quantiles[3]
     table = next(at for at, part in enumerate(parts) if part[0].endswith("(publish_down_s)"))
     assert parts.index(rests) < parts.index(quantiles) < table
-    assert text.count("Find out timing.election_s of your cluster") == 1 and "Play more trials" not in text
+    assert text.count("Find out timing.election_s of your cluster") == 1 and "Simulate more trials" not in text
 
 
 def test_every_measure_of_a_trial_has_a_heading():

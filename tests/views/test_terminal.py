@@ -50,6 +50,14 @@ def test_colours_do_not_change_the_text(name: str):
     assert bare == plain.splitlines()
 
 
+@pytest.mark.parametrize("width", range(30, 60))
+def test_number_and_its_unit_stay_on_one_line_of_a_table(width: int):
+    rows = [("orders", "cannot be used for 0.001 s, then blocked for 12 min", "95 % of it"), ("bills", "nothing", "")]
+    result = columns(rows, ("queue", "what happens", "share"), width)
+    for whole in ("0.001 s", "12 min", "95 %"):
+        assert any(whole in line for line in result.splitlines()), result
+
+
 def test_column_shrinks_before_a_table_becomes_a_list():
     rows = [("plain.transient", "loses 5 messages and is deleted", "its queue was not durable and its process ended")]
     heads = ("queue", "what happens", "why")

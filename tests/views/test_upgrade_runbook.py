@@ -94,7 +94,7 @@ was tried. Random choices follow the scenario's seed.
 
 ## 1. b
 
-Wait for: synced, quorum + 1. It is true at the start. In the model it stops at 0.005 s and runs again at 36.005 s.
+Wait for: synced, quorum + 1. This holds from the start. In the model it stops at 0.005 s and runs again at 36.005 s.
 
 ```bash
 rabbitmq-upgrade --node=b await_online_synchronized_mirror --timeout=3600
@@ -109,7 +109,7 @@ systemctl start rabbitmq-server
 
 ## 2. c
 
-Wait for: synced, quorum + 1. Without a wait queues could not be used for 5.00 s longer in all, qq among \
+Wait for: synced, quorum + 1. Without a wait, queues would be out of use for 5.00 s longer in all, qq among \
 them. In the model it stops at 36.904 s and runs again at 72.904 s.
 
 ```bash
@@ -126,7 +126,7 @@ systemctl start rabbitmq-server
 
 ## 3. a
 
-Wait for: synced, quorum + 1. With quorum + 1 alone 1,000 messages would be lost, ha.orders among them. 1 \
+Wait for: synced, quorum + 1. With quorum + 1 alone, 1,000 messages would be lost, ha.orders among them. 1 \
 queue will not synchronise automatically. In the model it stops at 73.841 s and runs again at 109.841 s.
 
 ```bash
@@ -154,7 +154,7 @@ One node has 1 master or leader more than another. `rabbitmq-queues rebalance al
 
 ## Affected queues
 
-| queue | lost | it cannot be used | blocked |
+| queue | lost | out of use | blocked |
 | --- | --- | --- | --- |
 | qq | 0 | 0.300 s | 0.000 s |
 | ha.orders | 0 | 0.001 s | 0.034 s |

@@ -50,7 +50,7 @@ def test_exhausted_search_is_a_yes_within_its_bound():
 def test_stopped_search_is_unknown():
     answer = Progress(states=7, tried=9, depth=2, left=3)
     assert verdict(LOST, answer).sentence == (
-        "Cannot tell: the search is not complete: no confirmed message is lost by stories of up to 2 steps within"
+        "Cannot tell: the search is not complete: no confirmed message is lost in stories of up to 2 steps with at most"
         " 1 fault and no operations."
     )
     assert len(todo(LOST, answer)) == 1 and verdict(LOST, answer).exit_status == 3

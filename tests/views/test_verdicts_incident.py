@@ -28,7 +28,7 @@ GIVEN_UP = "the partition that had them was discarded"
          "No: 1 message of orders is lost: a mirror that lacked it took over."),
         ((certain("b", 3, "disk_lost"), certain("a", 4, "node_reset")), "No: 7 messages of b and a are lost."),
         ((certain(), possible()),
-         f"No: 7 messages of orders are lost: {GIVEN_UP}. Possibly lost are messages of orders that came in from"
+         f"No: 7 messages of orders are lost: {GIVEN_UP}. Possibly lost: messages of orders that came in from"
          " 09:00:00 to 09:00:09 at n2 or n3."),
         ((possible(), kept()),
          "Cannot tell: messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 are lost, if there were"

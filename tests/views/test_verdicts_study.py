@@ -154,7 +154,7 @@ def test_uncertain_assumption_is_advised_before_more_trials():
     assert asked.what.startswith("Find out timing.election_s of your cluster")
     still = [rows[0], rows[1] | {"sensitivity": [moved | {"differences": [-0.5, 0.0, 0.5]}]}]
     (asked,) = todo(still, verdict(still, "base"), "base", "x")
-    assert asked.what.startswith("Play more trials")
+    assert asked.what.startswith("Simulate more trials")
 
 
 def test_relative_width_uses_the_design_with_events():
@@ -165,7 +165,7 @@ def test_relative_width_uses_the_design_with_events():
 def test_too_few_trials_advise_more():
     rows = [base() | {"trials": 63, "effective_trials": 63.0, "mean_low": None, "mean_high": None}]
     assert todo(rows, verdict(rows, "base"), "base", "x")[0].what == (
-        "Play more trials of base: there are too few for intervals."
+        "Simulate more trials of base: there are too few for intervals."
     )
 
 

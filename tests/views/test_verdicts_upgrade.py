@@ -20,7 +20,7 @@ def test_nothing_lost_and_no_queue_away_is_a_yes():
 
 def test_loss_without_a_plan_is_stated():
     answer = planned(cluster(mirrored("ha"), ha=ALL | {"ha-promote-on-shutdown": "always"}))
-    assert verdict(answer).sentence.endswith("without a plan 1,000 messages more would be lost.")
+    assert verdict(answer).sentence.endswith("without a plan, 1,000 more messages would be lost.")
 
 
 def test_unavailable_queues_are_a_yes_but():

@@ -27,7 +27,7 @@ class TimeBar {
     this.back = make("button", { type: "button", "aria-label": word("step back"), title: word("go back by one animation, or to the moment before the last step"), onclick: on.back }, "◀");
     this.play = make("button", { type: "button", class: "hs-play", onclick: on.play });
     this.next = make("button", { type: "button", "aria-label": word("step forward"), title: word("go forward by one animation, or to the next step"), onclick: on.next }, "▶");
-    this.stay = make("button", { type: "button", class: "hs-quiet", hidden: true, text: word("act here"), title: word("go to this moment: what you do next happens here, with all that is under way"), onclick: on.stay });
+    this.stay = make("button", { type: "button", class: "hs-quiet", hidden: true, text: word("act here"), title: word("go to this moment: your next action happens here, while messages and votes are still under way"), onclick: on.stay });
     this.moment = make("input", { type: "range", min: 0, "aria-label": word("moment"), title: word("go to any moment of the story") });
     this.moment.addEventListener("change", () => on.look(Number(this.moment.value)));
     this.ticks = make("div", { class: "hs-ticks", "aria-hidden": "true" });

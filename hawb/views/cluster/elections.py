@@ -40,7 +40,7 @@ UNDER_WAY = {
 
 WOULD_VOTE = Plural("{members} would vote for {candidate}.", "{members} would vote for {candidate}.")
 VOTE = Plural("{members} votes for {candidate} in term {term}.", "{members} vote for {candidate} in term {term}.")
-WAITING = N_("{nodes} wait, each for a time of its own, and ask again.")
+WAITING = N_("{nodes} wait, each for a random time, and ask again.")
 
 
 class Round(Struct):
@@ -263,7 +263,7 @@ class Elections:
                 waiting = N_("{nodes} waits, and asks again.") if len(nodes) == 1 else WAITING
                 texts.append(_(waiting, nodes=listing(map(self.name, nodes))))
             elif any(self.is_candidate(group, node) for node in nodes):
-                texts.append(_("No member asks again before a majority is in reach."))
+                texts.append(_("No member asks again until it can reach a majority."))
             yield BallotEvent(ended_us, "no_majority", group, term, " ".join(texts), nodes=nodes)
 
     def without_majority(self, rounds: list[Round], is_vote: bool) -> str:

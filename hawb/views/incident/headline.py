@@ -17,14 +17,14 @@ from hawb.views.incident.times import lasted
 FAULTS: Mapping[str, tuple[str, str]] = {
     "node_stopped": ("was asked to stop", "stop"),
     "node_killed": ("ended without a shutdown", "sudden end"),
-    "node_gone": ("was missed", "sudden end"),
+    "node_gone": ("was lost by the other nodes", "sudden end"),
     "node_paused": ("paused", "pause"),
     "boot_failed": ("failed to boot", "failed boot"),
-    "boot_error": ("logged an error of booting", "error of booting"),
+    "boot_error": ("logged a boot error", "boot error"),
     "clusters_apart": ("", "cluster of its own"),
     "data_corrupt": ("found damaged data on its disk", "damaged disk"),
-    "store_crashed": ("had a crash of its metadata store", "crash"),
-    "queue_crashed": ("had a crash of a queue's process", "crash"),
+    "store_crashed": ("had its metadata store crash", "crash"),
+    "queue_crashed": ("had the process of a queue crash", "crash"),
     "coordinator_failed": ("had its stream coordinator fail", "failed stream coordinator"),
     "stream_failed": ("had a stream's replica fail", "failed stream replica"),
     "application_ended": ("had an application end by itself", "ended application"),
@@ -32,8 +32,8 @@ FAULTS: Mapping[str, tuple[str, str]] = {
     "group_not_formed": ("could not start a new quorum queue", "queue that was not formed"),
     "cookie_refused": ("refused a node with another Erlang cookie", "refused cookie"),
     "disk_full": ("could not write to its disk", "full disk"),
-    "files_exhausted": ("could not open more files", "crash without open files"),
-    "erlang_ended": ("had its Erlang machine end by itself", "end of an Erlang machine"),
+    "files_exhausted": ("could not open more files", "lack of file descriptors"),
+    "erlang_ended": ("lost its Erlang VM, which ended by itself", "ended Erlang VM"),
     "vhost_down": ("refused clients a virtual host", "virtual host out of use"),
     "operation_failed": ("had operations of clients fail", "failed operation"),
     "flag_not_enabled": ("could not enable a feature flag", "feature flag that was not enabled"),
@@ -71,14 +71,14 @@ def headline(sentences: Sequence[Sentence], picture: Picture, names: Names, unre
     """
     if broken := worst(sentences):
         more = sum(one.kind in FAULTS for one in sentences) - (broken[0].kind in FAULTS)
-        also = f" {sentence(counted(more, 'other fault'))} {'is' if more == 1 else 'are'} told below." if more else ""
+        also = f" {sentence(counted(more, 'other fault'))} {'is' if more == 1 else 'are'} listed below." if more else ""
         return f"At {names.time(broken[0].at_us)} {broken[0].text}{also}"
     effects = _two_masters(picture) or _effects(sentences)
     faults = [one for one in sentences if one.kind in FAULTS]
     if any(one.kind == "partition_begun" for one in faults):
         faults = [one for one in faults if one.kind != "node_paused"]  # the partition caused the pauses
     if not faults and unread:
-        return f"No node is known to have failed; hawb does not know {counted(unread, 'message')} of errors."
+        return f"No node is known to have failed; hawb does not know {counted(unread, 'error message')}."
     if not faults:
         return f"No node failed{f'; {effects}' if effects else ', and no queue changed its master'}."
     return f"{_faults(faults, picture, names)}: {effects or 'no queue changed its master'}."

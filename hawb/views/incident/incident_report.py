@@ -43,7 +43,7 @@ STORY, LOST, KEEPERS, COMPARED = (
     "What happened", "What happened to messages", "What would have kept the messages",
     "Where the logs differ from RabbitMQ's rules",
 )  # fmt: skip
-UNREAD, STRANGE = "Messages of errors that hawb does not know", "Files that are not RabbitMQ logs"
+UNREAD, STRANGE = "Error messages that hawb does not know", "Files that are not RabbitMQ logs"
 TRIED = ("Counted with test messages, one published at each node at each event: no file says how many real messages"
          " there were.")  # fmt: skip
 NOTHING_KEEPS = "none of the single changes that were tried"
@@ -52,8 +52,8 @@ MOST_LINES, MOST_PARTINGS, MOST_CHANGES, MOST_UNREAD = 3, 20, 6, 10
 STANDING_ASSUMPTIONS = (
     "Times are in UTC, by the clock of one node. The clocks of the others were adjusted by events that several"
     " nodes logged.",
-    "Certain losses follow from the story by RabbitMQ's rules, whatever clients did. Possible losses depend on what"
-    " clients sent, which is not in the logs.",
+    "A loss is certain if it follows from the story by RabbitMQ's rules, whatever clients did. A possible loss depends"
+    " on what clients sent, which is not in the logs.",
 )
 
 
@@ -126,11 +126,11 @@ def about(of: Account) -> str:
     living = dict.fromkeys(run.node for run in of.incident.node_runs)
     nodes = ", ".join(map(shown, [node for node in living if node in wrote] or sorted(wrote)))
     if not of.incident.covered:
-        return f"{counted(len(reading.files), 'file')}, by {nodes or 'no node'}.{_asked(of.incident)}"
+        return f"{counted(len(reading.files), 'file')}, from {nodes or 'no node'}.{_asked(of.incident)}"
     first, last = of.incident.covered[0].at_us, max(one.until_us or one.at_us for one in of.incident.covered)
     until = time_of_day(last) if day(first) == day(last) else f"{day(last)} {time_of_day(last)}"
     files = counted(sum(file.is_log for file in reading.files), "log file")
-    period = f"{day(first)}, {time_of_day(first)} to {until} UTC; {files}, by {nodes}."
+    period = f"{day(first)}, {time_of_day(first)} to {until} UTC; {files}, from {nodes}."
     return f"{period}{_asked(of.incident)}{_explained(of.incident)}"
 
 
@@ -148,7 +148,7 @@ def _asked(incident: Incident) -> str:
     earlier = ""
     if asked.since_us is not None and (begins_us := incident.span.since_us or 0) < asked.since_us - EARLIER_US:
         earlier = f"; the story begins at {date_and_time(begins_us)}, because an event that began then was not over"
-    return f" Asked for from {since} to {until}{earlier}; the logs go from {first} to {last}."
+    return f" Requested period: {since} to {until}{earlier}. The logs cover {first} to {last}."
 
 
 def _explained(incident: Incident) -> str:

@@ -60,7 +60,7 @@ def verdict(rates: Rates) -> Verdict:
     low, high = fit.interval()
     back = "" if repair is None else f" and is back after {length(repair.best.mean_s)}"
     often = f"a node fails every {length(fit.best.mean_s)} ({between(fit)}){back}, on average"
-    seen = f"by {counted(fit.sample.events, 'failure')} in {watched}"
+    seen = f"according to {counted(fit.sample.events, 'failure')} in {watched}"
     if high > WIDE * low:
         return Verdict("but", f"only roughly: {often}, {seen}")
     return Verdict("yes", f"{often}, {seen}")
@@ -119,8 +119,8 @@ def of_failures(rates: Rates) -> tuple[Part, ...]:
         return ()
     cells = [(OF_FAILURES[how], *_share(getattr(alone, how), alone.known)) for how in HOWS]
     crashed = alone.power_off + alone.killed
-    cells.append(("came back without a disk, of those that were not asked to stop", *_share(alone.disk_lost, crashed)))
-    cells.append(("failed within a minute of another, of all failures of nodes", *_share(*rates.company)))
+    cells.append(("came back without data, of those that were not asked to stop", *_share(alone.disk_lost, crashed)))
+    cells.append(("failed within a minute of another node, of all failures", *_share(*rates.company)))
     notes = (f"how {counted(alone.unknown, 'failure')} happened is in no log",) if alone.unknown else ()
     return (Part("How nodes failed", Table("failures", ("how", "of", "share", "95 % interval"), cells), notes),)
 
@@ -147,7 +147,7 @@ def todo(rates: Rates, file: str | None, logs: Sequence[str] = (), study: str = 
     some, of = rates.company
     if some:
         asked.append(ToDo(f"Use environments with rack_failures: {percent(some / of)} of failures affect several"
-                          " nodes at once, and a study without racks leaves them out."))  # fmt: skip
+                          " nodes at once, and a study without racks leaves these out."))  # fmt: skip
     fit = rates.fits[ALONE]
     if fit is not None and fit.interval()[1] > WIDE * fit.interval()[0]:
         asked.append(ToDo("Give logs of a longer period, or of more clusters: these are too few failures."))

@@ -11,7 +11,7 @@ from hawb.views.formatting import listing, shown
 from hawb.views.incident.names import Names
 
 REASONS: Mapping[str, str] = {
-    "net_tick_timeout": "nothing was heard of {it} for as long as net_ticktime allows",
+    "net_tick_timeout": "nothing was received from {it} for net_ticktime",
     "connection_closed": "the connection to {it} was closed",
     "disconnect": "the connection to {it} was closed",
     "home node down": "its node is down",
@@ -27,13 +27,13 @@ CAUSES: Mapping[str, str] = {
     causes.FLAGS: "its feature flags and those of {others} are not compatible",
     causes.CLUSTER: "the other nodes do not consider it a member of their cluster, or it does not consider them"
                     " members",
-    causes.VERSIONS: "its release, or its Erlang, does not go together with that of the other nodes",
+    causes.VERSIONS: "its release, or its Erlang version, is not compatible with that of the other nodes",
     causes.EMPTY: "it belonged to a cluster before, and its database is empty",
     causes.LEADER: "it waited without success for a leader of the metadata store, which needs a majority of the nodes",
     causes.TABLES: "it waited without success for the tables of {others}",
     causes.SCHEMA: "the tables on its disk do not match this release or the other nodes",
     causes.UPGRADE: "the upgrade of its cluster has to begin with another node",
-    causes.PORT: "a port{about}, or its name, is in use already",
+    causes.PORT: "a port{about}, or its name, is already in use",
     causes.COOKIE: "the file of its Erlang cookie cannot be used",
     causes.DISK: "the disk is full or cannot be written",
     causes.ACCESS: "it may not read or write a file",

@@ -40,7 +40,7 @@ BAD: dict[str, Callable[[Result], str]] = {
 }
 """The look shown next to a figure, "" for none."""
 
-AS_IT_WENT, CANNOT_BE = N_("the story unchanged"), N_("not possible: {reason}")
+AS_IT_WENT, CANNOT_BE = N_("the story unchanged"), N_("not possible ({reason})")
 TEXT_CELL = "padding:1px 8px 1px 0;text-align:left;overflow-wrap:break-word;min-width:11em"
 HEAD_CELL = "padding:1px 5px;text-align:right;vertical-align:bottom"
 CELL = "padding:1px 5px;text-align:right;white-space:nowrap"
@@ -87,7 +87,7 @@ def text(alternatives: Alternatives) -> str:
     for one in possible:
         rows.append([shown(one.change.what), shown(one.change.where), f"{one.kept:,}", *_figures(one.result)])
     table = columns(rows, [_("change"), _("where"), _("kept"), *map(_, COLUMNS)], None, (2, 3, 4, 6, 7, 8, 9))
-    cannot = [_(CANNOT_BE, reason=f"{shown(one.change.what)}: {shown(one.change.impossible)}") for one in impossible]
+    cannot = [f"{shown(one.change.what)}: {_(CANNOT_BE, reason=shown(one.change.impossible))}" for one in impossible]
     return "\n".join([table, *cannot])
 
 

@@ -87,8 +87,8 @@ def todo(plan: Migration) -> list[ToDo]:
     must = [move for move in declared if move.redeclaration.in_new_vhost]
     if must:
         names = listing(move.queue.full_name for move in must)
-        others = ", and no others in new virtual hosts" if len(must) < len(declared) else ""
-        return [ToDo(f"Change the applications that declare {names}{others}: RabbitMQ refuses the old declarations.")]
+        others = " In new virtual hosts, no other application must change." if len(must) < len(declared) else ""
+        return [ToDo(f"Change the applications that declare {names}: RabbitMQ refuses their old declarations.{others}")]
     if any(move.redeclaration.in_place for move in declared):
         return [ToDo("Move to new virtual hosts: there, applications that send no x-queue-type need not change their"
                      " declarations. In place and in a new cluster, RabbitMQ refuses these declarations.")]  # fmt: skip

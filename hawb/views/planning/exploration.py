@@ -70,7 +70,7 @@ def of_kinds(found: Worst) -> list[str]:
     if found.harmed:
         notes.append(f"Within {bound(found.question)} a story harms {listing(found.harmed)}.")
     if open_kinds := [kind.queues[0] for kind in found.kinds if not kind.answer.over]:
-        notes.append(f"The search is not complete for {listing(open_kinds)}: hawb explore goes on.")
+        notes.append(f"The search is not complete for {listing(open_kinds)}. hawb explore can search further.")
     return notes
 
 

@@ -83,7 +83,7 @@ class PlannedUpgrade(Struct, frozen=True):
         own = {upgrade.PREDICTED: () if self.own is None else own_times.sentences(self.own, self.within)}
         parts = [Part(where + table.caption, table, own.get(table.caption, ())) for table in (*others, last)]
         parts[-1] = Part(where + last.caption, last, (*parts[-1].notes, *filter(None, [more])))
-        return (*parts, *([Part(f"{where}Beside it", None, remarks)] if remarks else []))
+        return (*parts, *([Part(f"{where}Other remarks", None, remarks)] if remarks else []))
 
     def plain(self) -> dict[str, Any]:
         """Return the plan as JSON values."""

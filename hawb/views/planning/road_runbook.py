@@ -36,7 +36,7 @@ NEWEST = """\
 {latest} was the newest release of {name} when this was written. Install the newest that exists: each fixes faults of
 earlier ones. The {source} says that this step is possible."""
 THE_ROLL = """\
-Upgrade one node after the other, {which}. `hawb upgrade` with `--to {goal}` finds out the best order, and what to
+Upgrade one node after the other, {which}. `hawb upgrade` with `--to {goal}` finds the best order, and what to
 wait for. If a command fails, stop there."""
 KHEPRI_BEFORE = """\
 Before this step metadata moves from Mnesia to Khepri, while all nodes of {series} run. There is no way back to
@@ -177,7 +177,7 @@ def _majority(nodes: int) -> str:
     spare = tolerated_failures(nodes)
     if spare == 0:
         return (
-            f" **With {nodes} nodes, this is so while either node is down, in this step and ever after**: each stop"
+            f" **With {nodes} nodes, this is so while either node is down, in this step and from then on**: each stop"
             " of the rolling restart is an outage of metadata, and `await_online_quorum_plus_one` never ends. Add a"
             " third node first."
         )

@@ -17,7 +17,7 @@ STAGES = ("", "node", "wait for", "sync_queue", "stop at", "runs at", "takes", "
 MEASURED = ("lost", "confirmed", "outage", "skew", "duration")
 PREDICTED = "What is predicted"
 STOPPED = ("plan", *MEASURED, "deadlock")
-FELT = ("queue", "lost", "confirmed", "it cannot be used", "blocked")
+FELT = ("queue", "lost", "confirmed", "out of use", "blocked")
 MOST_FELT = 20
 """The maximum number of affected queues in the table."""
 

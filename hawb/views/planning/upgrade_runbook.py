@@ -119,7 +119,7 @@ def _felt(predicted: Prediction) -> Iterator[str]:
         rows = [[one.queue, f"{one.lost:,}", f"{one.down_s:,.3f} s", f"{one.blocked_s:,.3f} s"]
                 for one in predicted.effects[:MOST_EFFECTS]]  # fmt: skip
         yield "## Affected queues"
-        yield table(("queue", "lost", "it cannot be used", "blocked"), in_cells(rows))
+        yield table(("queue", "lost", "out of use", "blocked"), in_cells(rows))
         if len(predicted.effects) > MOST_EFFECTS:
             yield f"And {counted(len(predicted.effects) - MOST_EFFECTS, 'more queue')}."
 

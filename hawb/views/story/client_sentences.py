@@ -99,15 +99,15 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "answers_misplaced": (
         "fault",
         N_(
-            "{Consumer} answered for {meant} of {queues}, which an earlier master had delivered. The present master"
-            " applies the answer to the messages that now have these positions: {ids}."
+            "{Consumer} acknowledged or rejected {meant} of {queues}, which an earlier master had delivered. The "
+            "present master applies this to the messages that now have these positions: {ids}."
         ),
     ),
     "acknowledgement_ignored": (
         "fault",
         N_(
-            "{Consumer} answered for {ids} of {queues}, but the master that had delivered them is gone: the answer"
-            " has no effect."
+            "{Consumer} acknowledged or rejected {ids} of {queues}, but the master that had delivered them is gone. "
+            "This has no effect."
         ),
     ),
     "messages_requeued": (
@@ -122,8 +122,8 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
                 "{Ids} of {queues} were requeued: their client is gone.",
             ),
             "timed_out": Plural(
-                "{Ids} of {queues} was requeued: the consumer did not answer for it in time.",
-                "{Ids} of {queues} were requeued: the consumer did not answer for them in time.",
+                "{Ids} of {queues} was requeued: the consumer did not acknowledge it in time.",
+                "{Ids} of {queues} were requeued: the consumer did not acknowledge them in time.",
             ),
             "out_of_reach": Plural(
                 "{Ids} of {queues} was requeued: its client has been out of reach for too long.",
@@ -227,7 +227,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
             "node_down": N_("{Consumer} of {queues} is gone: it was connected to {node}."),
             "drained": N_("{Consumer} of {queues} was closed with its connection to {node}, which is being drained."),
             "timed_out": N_(
-                "{Consumer} of {queues} was closed with an error of its channel: it had not answered in time."
+                "{Consumer} of {queues} was closed with an error of its channel: it had not acknowledged in time."
             ),
             "connection_failed": N_("{Consumer} of {queues} was closed with its connection, which an error ended."),
             "channel_failed": N_("{Consumer} of {queues} was closed with its channel, which an error ended."),
@@ -241,20 +241,19 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "channel_timed_out": (
         "fault",
         N_(
-            "{Consumer} of {queues} had not answered for a delivery in {timeout_s} s, so RabbitMQ closed its channel: "
-            "{refusal}."
+            "{Consumer} of {queues} had not acknowledged a delivery in {timeout_s} s, so RabbitMQ closed its "
+            "channel: {refusal}."
         ),
     ),
     "consumer_timed_out": (
         "fault",
         N_(
-            "{Consumer} of {queues} had not answered in time and lost {ids}; it gets nothing until it answers for "
-            "them. "
-            "Its client was {notified}."
+            "{Consumer} of {queues} had not acknowledged in time, so the queue requeued {ids}. The consumer gets no "
+            "more messages until it acknowledges or rejects the requeued deliveries. Its client was {notified}."
         ),
     ),
-    "answers_too_late": ("plain", N_("{Consumer} answered too late for {ids} of {queues}: RabbitMQ had already"
-                                     " taken them back.")),
+    "answers_too_late": ("plain", N_("{Consumer} acknowledged or rejected {ids} of {queues} too late: RabbitMQ had "
+                                     "already requeued them.")),
     "consumer_in_reach": ("recovery", N_("{queues} reaches {consumer} on {node} again, which holds {ids}.")),
     "consumer_waits": ("fault", N_("{Consumer} waits for {queues}, a minute at most; its client was not notified.")),
     "consumer_moved": (

@@ -83,8 +83,8 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "not_simulated": (
         "plain",
         {
-            True: N_("hawb has no rules for {what} of {queues}: it has no effect here."),
-            False: N_("hawb has no rules for {what}: it has no effect here."),
+            True: N_("hawb has no rules for {what} of {queues}, so it has no effect here."),
+            False: N_("hawb has no rules for {what}, so it has no effect here."),
         },
     ),
     "queue_declared": (
@@ -176,7 +176,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
         "fault",
         {
             False: N_("{node} waits during its boot for {waits_for}, which may have newer metadata."),
-            True: N_("{node} waits with its boot until a majority of the metadata store runs, for {waits_for}."),
+            True: N_("{node} waits during its boot for {waits_for}, until a majority of the metadata store runs."),
         },
     ),
     "node_gave_up": ("fault", N_("{node} gave up waiting for {waits_for} and exited.")),
@@ -191,7 +191,8 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     ),
     "node_joined": ("recovery", N_("{node} joined the cluster.")),
     "node_reset": ("fault", N_("{node} was reset: it forgot the cluster and its data.")),
-    "node_forgotten": ("fault", N_("{origin} was told to forget {node}, which is no longer a member of the cluster.")),
+    "node_forgotten": ("fault", N_("forget_cluster_node was run on {origin}: {node} is no longer a member of the "
+                                   "cluster.")),
     "node_stands_alone": (
         "fault",
         N_("{node} is the only member of the cluster from now on, and its copy of the metadata is authoritative."),

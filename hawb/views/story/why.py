@@ -276,7 +276,7 @@ def _is_about(event: dict, queue: str, number: int) -> bool:
 
 AGAIN = {
     "messages_requeued": N_("back in its place at {t} s"),
-    "acknowledgement_ignored": N_("answered for at {t} s, when the master that had delivered it was gone"),
+    "acknowledgement_ignored": N_("acknowledged or rejected at {t} s, when the master that had delivered it was gone"),
     "promoted": N_("then {node} took over at {t} s and did not know what the earlier master had delivered"),
     "queue_recovered": N_("then {node} came back at {t} s and knew nothing of what had been delivered"),
 }

@@ -48,11 +48,14 @@ PLAYED = (
 FAILING = "of which each fails once a month and is back within an hour (assumed)"
 WITHOUT = "losses of power, lost disks, "
 BY_NUMBERS = "which fail at the rates of {own.numbers}{open}"
-OPEN = ", whose {draws} draws widen the intervals by the uncertainty of its rates, except in rows that the engine plays"
+OPEN = (
+    ", whose {draws} draws widen the intervals by the uncertainty of its rates, except in rows that the engine"
+    " simulates"
+)
 FEWER = "; {trials:,} in each of {rows}, by the engine, because the compiled kernel does not support {reason}"
-UNPLAYED = "not played: no trials were requested, or the network cannot carry such messages to seven replicas."
+UNPLAYED = "no trials: none were requested, or the network cannot carry such messages to seven replicas."
 
-NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "not played"
+NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "no trials"
 
 
 def report_of(found: WhatIf) -> Report:

@@ -44,7 +44,7 @@ def replica_figure(found: WhatIf, *, slim: bool = False) -> Figure:
                 _outages(panels[2], cells, zorder=2 + at)
         if all(cell.played is None for cell in found.cells):
             nothing = {"ha": "center", "color": PRINTED_FAINT, "transform": panels[2].transAxes}
-            panels[2].text(0.5, 0.5, "no trials were played", **nothing)
+            panels[2].text(0.5, 0.5, "no trials were simulated", **nothing)
             panels[2].set_yticks([])
         for panel in panels:
             panel.set_xlabel("replicas")

@@ -31,7 +31,7 @@ COLUMNS = ("environment", "design", "mean", "95 % interval", "share of trials wi
 MORE = ("more than {}", "95 % interval")
 EFFECTIVE = "effective trials"
 ASSUMED = (
-    "The model plays each trial with the faults of its environment; designs are compared under the same faults."
+    "Each trial has the faults of its environment; designs are compared under the same faults."
     " Intervals are 95 % intervals; an event that occurred in no trial can still occur.",
 )
 
@@ -51,7 +51,7 @@ DEFAULTS = (
     " is not more certain than they are."
 )
 
-NEAREST = "hawb has no rules for {version}: it is played by the rules of {release}, the nearest release."
+NEAREST = "hawb has no rules for {version}: the study uses the rules of {release}, the nearest release."
 
 NONE_SEEN = "none seen"
 RESTS_ON = "What the differences depend on"
@@ -63,16 +63,17 @@ LENGTHS = "The median trial, and the values that one in ten and one in a hundred
 
 BY_CONTROL = "What the control adds"
 BY_CONTROL_NOTE = (
-    "The kernel does not play these designs, so each mean is that of many trials of a similar cluster, the control,"
-    " corrected by the engine's trials (control variates). Of these, some are of years in which the control fails. The"
-    " gain is how many times as many of the engine's trials would tell the mean as well without a control. Below"
-    " {} the control does not help, and the mean is the plain one. The interval of a mean does not cover what none of"
-    " the engine's trials had; that of the share of trials with any does."
+    "The kernel does not support these designs. It therefore simulates many trials of a similar cluster, the control,"
+    " and fewer trials of the slower engine correct their mean (control variates). Some of the engine's trials are of"
+    " years in which the control fails. The gain says how many times as many trials of the engine would give the same"
+    " precision without a control. Below {} the control does not help, and the mean is that of the engine's trials."
+    " The interval of a mean does not cover events that occurred in none of the engine's trials; the interval of the"
+    " share of trials with any does."
 )
 
 OPEN_RATES = "How well the rates are known"
 OPEN_NOTE = (
-    "The rates were measured on a limited number of failures. The study was also played at other plausible rates,"
+    "The rates were measured on a limited number of failures. The study was also simulated with other plausible rates,"
     " and all intervals of this answer include that uncertainty. The last column is the share of the squared interval"
     " that comes from the rates; more trials would narrow only the rest."
 )
@@ -249,7 +250,7 @@ def sensitivity(rows: Iterable[Row]) -> tuple[Part, ...]:
                 at = (f"{more(value)} at {number(given)}" for given, value in zip(entry["values"], moved, strict=True))
                 found.append((max(moved) - min(moved), (*cells, *at)))
     cells = [one for _, one in sorted(found, key=lambda pair: -pair[0])]
-    heads = ("number", "of", "environment", "design", "at half", "as played", "at twice")
+    heads = ("number", "of", "environment", "design", "at half", "as given", "at twice")
     return (Part(RESTS_ON, Table("sensitivity", heads, cells), (RESTS_NOTE,)),) if cells else ()
 
 

@@ -56,7 +56,7 @@ def verdict(question: Question, answer: Progress) -> Verdict:
         return Verdict("yes", f"{held} within {bound(question)}")
     steps = counted(answer.depth, "step")
     return Verdict(
-        "unknown", f"the search is not complete: {held} by stories of up to {steps} within {bound(question)}"
+        "unknown", f"the search is not complete: {held} in stories of up to {steps} with at most {bound(question)}"
     )
 
 

@@ -55,7 +55,7 @@ def verdict(incident: Incident, names: Names) -> Verdict:
     """
     dropped, endangered, broken = _dropped(incident), _endangered(incident), breakages(incident, names)
     lost = [one for one in incident.losses if one.certain]
-    also = f". Possibly lost are {_perhaps(endangered, incident, names)}" if endangered else ""
+    also = f". Possibly lost: {_perhaps(endangered, incident, names)}" if endangered else ""
     if lost:
         return Verdict("no", f"{certainly(lost)}{_besides(broken)}{also}")
     if broken and broken[0].kind != "process_crashed":
@@ -104,19 +104,19 @@ def _lasting(incident: Incident, names: Names) -> Iterator[str]:
     for one in still(incident):
         node, since = names.node(one.node or ""), names.time(one.at_us)
         if one.kind == "alarm_set" and one.name == FILE_DESCRIPTORS:
-            yield f"{node} accepts no connections since {since}: it is short of file descriptors"
+            yield f"{node} has accepted no connections since {since}: it is short of file descriptors"
         elif one.kind == "alarm_set":
-            yield f"publishers are blocked since {since}: {node} is short of {shown(one.name)}"
+            yield f"publishers have been blocked since {since}: {node} is short of {shown(one.name)}"
         elif one.kind == "node_waiting":
             yield f"{node} has not booted: it still waits for other nodes"
         elif one.kind == "node_paused":
-            yield f"{node} has paused since {since}, and has not come back"
+            yield f"{node} has been paused since {since}"
         elif one.kind == "node_gone":
-            yield f"{node} is gone since {since}, and its own log is missing"
+            yield f"{node} has been gone since {since}, and its own log is missing"
         elif one.kind == "partition_found":
             yield f"{sides_in_words(sides(one.pairs), names)} found at {since} that they had been partitioned"
         elif one.pairs:
-            yield f"{sides_in_words(sides(one.pairs), names)} run without each other since {since}"
+            yield f"{sides_in_words(sides(one.pairs), names)} have not seen each other since {since}"
         else:
             yield f"{node} has been down since {since}: it ended without a shutdown"
 

@@ -28,7 +28,8 @@ def verdict(plan: Migration) -> Verdict:
     if not plan.moves:
         return Verdict("yes", "there is no queue, and nothing to do")
     if stay:
-        why = f": {shown(_why(stay[0]))}" if len(stay) == 1 else ""
+        why = shown(_why(stay[0])) if len(stay) == 1 else ""
+        why = why and (f", because it {why}" if why.startswith("is ") else f": {why}")
         return Verdict("no", f"{_of(stay, affected)} cannot be {_quorum_queues(stay)}{why}{beside}")
     if unknown_facts:
         missing = listing(dict.fromkeys(what for move in unknown_facts for what in move.unknown_facts))

@@ -225,17 +225,18 @@ def todo(
         if others and one not in alone:
             asked.append(ToDo(f"It depends on the environment: choose {_choices(rows, others, baseline)}."))
     if _biased_too_much(rows):
-        asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", again))
+        asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or simulate more trials.", again))
     elif few:
-        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
+        asked.append(ToDo(f"Simulate more trials of {listing(few)}: there are too few for intervals.", again))
     elif answer.answer == "unknown" and unseen:
         asked.append(ToDo("Add `clients: every_node` to the `traffic` of each environment with `partitions`, so that"
                           " both sides publish, or compare designs with pause_minority or quorum queues."))  # fmt: skip
     elif answer.answer == "unknown":
-        more = "Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen."
+        more = "Simulate more trials, or bias failures (`failure_biasing` in the file), until losses are seen."
         asked.append(ToDo(more, again))
     elif answer.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
-        more = "Play more trials to detect smaller differences: raise their number in the file; existing ones are kept."
+        more = ("Simulate more trials to detect smaller differences: raise their number in the file; existing ones are"
+                " kept.")  # fmt: skip
         asked.append(ToDo(more, again))
     if answer.answer == "no" and (baseline is None or all(row["design"] == baseline for row in rows)):
         more = "Add a design to the file that may lose less, such as quorum queues of three members, and ask again."

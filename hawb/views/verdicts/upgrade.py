@@ -69,15 +69,15 @@ def _without(answer: Answer) -> str:
     """Return a clause about the additional losses without a plan; "" if there are none."""
     worst = max((plan.prediction.lost for plan in answer.others[1:]), default=0)
     more = worst - answer.plan.prediction.lost
-    return f"; without a plan {counted(more)} more would be lost" if more > 0 else ""
+    return f"; without a plan, {counted(more, 'more message')} would be lost" if more > 0 else ""
 
 
 def todo(answer: Answer, files: Sequence[str] = ()) -> tuple[ToDo, ...]:
     """Return what to do for a rolling upgrade: the order of nodes, and warnings; `files` are those of the cluster."""
     stages, rebalanced = answer.plan.stages, answer.others[0]
-    order = " then ".join(shown(stage.node) for stage in stages)
+    order = ", then ".join(shown(stage.node) for stage in stages)
     waits = listing(dict.fromkeys(stage.wait for stage in stages if stage.wait != "none"))
-    before = f", before each waiting for: {waits}" if waits else ""
+    before = f". Before each restart, wait for: {waits}" if waits else ""
     asked = [ToDo(f"Restart {order}{before}. The runbook has each command.", written(files))]
     if answer.never:
         waits_for_ever = "Do not wait for quorum + 1 on the nodes of"
@@ -86,7 +86,7 @@ def todo(answer: Answer, files: Sequence[str] = ()) -> tuple[ToDo, ...]:
     if more > 0:
         asked.append(ToDo(
             "Do not rebalance right after the last node: mirrors that are still empty would take over and lose"
-            f" {counted(more)} more. Synchronise first.",
+            f" {counted(more, 'more message')}. Synchronise first.",
         ))  # fmt: skip
     return tuple(asked)
 
