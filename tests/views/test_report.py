@@ -13,6 +13,7 @@ from views_outcomes import HOSTILE, UNSYNCHRONISED, play, steps
 from hawb import Cluster
 from hawb.views.formatting import shown
 from hawb.views.story import report
+from hawb.views.story.summary import chains
 from hawb.views.story.telling import sentences
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
@@ -45,6 +46,22 @@ def test_page_fetches_and_runs_nothing():
             assert not [one for one in ADDRESSES if "//" in (attributes.get(one) or "")]
             assert not [one for one in ADDRESSES if "url(" in (attributes.get(one) or "")]
     assert "default-src 'none'" in report.page(play(UNSYNCHRONISED), "")
+
+
+def test_each_loss_has_its_chain_of_causes_with_links_to_the_story():
+    result = play(UNSYNCHRONISED)
+    text = report.page(result, "")
+    (causes,) = re.findall('<ol class="chain".*?</ol>', text)
+    assert re.findall(r"<a [^>]*>(?:<i .*?</i> )?(.*?)</a>", causes) == [link.text for link in chains(result)[0]]
+    told = dict(re.findall(r'<li id="told-(\d+)">.*?<div>(.*?)</div>', text, re.S))
+    led_to = [told[number] for number in re.findall(r'href="#told-(\d+)"', causes)]
+    begun = [" ".join(said.split()[:2]) for said in led_to]
+    assert begun == ["Messages 1", "b was", "b joined", "b joined", "c was", "a was", "b, an"]
+    assert text.index(causes) < text.index("Messages 1 to 100 of ha.orders were lost", text.index("<h2>What was lost"))
+
+
+def test_page_without_a_loss_has_no_chain():
+    assert '<ol class="chain"' not in report.page(steps({"declare": {"queue": "q", "node": "a"}}), "")
 
 
 def test_names_are_escaped():

@@ -21,6 +21,7 @@ from hawb.views.story.losses import Part
 from hawb.views.story.sentences import SENTENCES
 from hawb.views.story.telling import at, sentence
 from hawb.views.story.troubles import places_of_causes, troubles
+from hawb.views.style import LOOKS
 
 LEAST, MOST, FIRST_KEPT = 2, 7, 2
 """The least and the maximum number of links, and how many at the beginning are kept where the middle is left out."""
@@ -73,6 +74,9 @@ PROMOTED = {True: N_("{node} took over without {messages}"), False: N_("{node} t
 
 UNSYNCHRONISED = N_("not synchronised: {setting}")
 
+MARKS = {"fault": "fault", "recovery": "running", "promotion": "promoted", "loss": "lost", "refusal": "fault"}
+"""The look of the mark before a link or a sentence, by its tone."""
+
 IMPLIED = {"node_stopped": ("node_stopping",), "node_running": ("node_booting",), "node_down_noticed": NODE_ENDS}
 """Events that add nothing where one of these events of the same node is in the chain, too."""
 
@@ -81,7 +85,8 @@ class Link(Struct, frozen=True):
     """One link of a chain: a short `text`, the whole sentence `told`, and what they are about.
 
     `t` is the time in seconds, and `step` the step that led to it, None if it was there from the start. `tone` is one
-    of `sentences.TONES`, `nodes` are the nodes, and `queue` is the queue, None if it is about whole nodes.
+    of `sentences.TONES`, `nodes` are the nodes, and `queue` is the queue, None if it is about whole nodes. `index` is
+    the place of its event in the outcome's `events`.
     """
 
     text: str
@@ -91,6 +96,12 @@ class Link(Struct, frozen=True):
     tone: str
     nodes: tuple[str, ...]
     queue: str | None
+    index: int
+
+
+def glyph(tone: str) -> str:
+    """Return the mark before a link or a sentence of this tone; "" if it has none."""
+    return LOOKS[MARKS[tone]].glyph if tone in MARKS else ""
 
 
 def of_loss(chronicle: Chronicle, loss: dict, part: Part) -> list[Link]:
@@ -108,7 +119,7 @@ def of_loss(chronicle: Chronicle, loss: dict, part: Part) -> list[Link]:
         places |= {*chronicle.places(("links_cut",), None, until=index)[-1:]}
     found: list[Link] = []
     for place in _in_order(chronicle, places):
-        found.append(_link(chronicle.events[place], part.ids))
+        found.append(_link(chronicle, place, part.ids))
         if promotion is not None and place == lacking:
             found += _not_synchronised(chronicle, queue, part.first, promotion, lacking)
     return _few(found)
@@ -123,7 +134,7 @@ def _not_synchronised(
     if event["event"] == "mirror_added" and setting and (fault is None or event["t"] <= fault["t"]):
         told = losses.newcomer(chronicle, queue, first, promotion, fault)
         text = _(UNSYNCHRONISED, setting=setting)
-        yield Link(text, told, event["t"], event["step"], "plain", (event["node"],), queue)
+        yield Link(text, told, event["t"], event["step"], "plain", (event["node"],), queue, joined)
 
 
 def of_trouble(chronicle: Chronicle) -> list[Link]:
@@ -139,7 +150,7 @@ def of_event(chronicle: Chronicle, place: int) -> list[Link]:
 
 def of_places(chronicle: Chronicle, places: Iterable[int]) -> list[Link]:
     """Return the chain of the events at these places, each cause before its effects."""
-    return _few([_link(chronicle.events[place]) for place in _in_order(chronicle, places)])
+    return _few([_link(chronicle, place) for place in _in_order(chronicle, places)])
 
 
 def _ends(chronicle: Chronicle, queue: str, first: int, index: int) -> list[int]:
@@ -183,14 +194,15 @@ def _few(found: list[Link]) -> list[Link]:
     return found if len(found) <= MOST else [*found[:FIRST_KEPT], *found[FIRST_KEPT - MOST :]]
 
 
-def _link(event: dict, lost: list[list[int]] | None = None) -> Link:
-    """Return the link of an event; `lost` are the messages that the chain is about."""
+def _link(chronicle: Chronicle, place: int, lost: list[list[int]] | None = None) -> Link:
+    """Return the link of the event at a place; `lost` are the messages that the chain is about."""
+    event = chronicle.events[place]
     detail = event["detail"]
     both_ends = dict.fromkeys(node for link in detail.get("links", ()) for node in link)
     nodes = detail.get("replicas") or both_ends or ([] if event["node"] is None else [event["node"]])
     return Link(
         text=_text(event, lost), told=at(event), t=event["t"], step=event["step"], tone=SENTENCES[event["event"]][0],
-        nodes=tuple(nodes), queue=event["queue"],
+        nodes=tuple(nodes), queue=event["queue"], index=place,
     )  # fmt: skip
 
 
