@@ -64,7 +64,7 @@ class Question(LessonWidget):
     reply = traitlets.Unicode().tag(sync=True)
     picture = traitlets.Dict().tag(sync=True)
     asks = traitlets.Bool(False).tag(sync=True)
-    tries = traitlets.List(None, allow_none=True).tag(sync=True)
+    tries = traitlets.Any(None).tag(sync=True)
 
     def __init__(self, prediction: Prediction, before: Cluster | None = None, after: Cluster | None = None):
         self.prediction, self._played, self._moments = prediction, played(before, after), (before, after)

@@ -54,6 +54,15 @@ def learner(served) -> Iterator:
         yield context
 
 
+@pytest.fixture
+def page(served, learner) -> Iterator:
+    """Return an empty page. Afterwards, end the kernels that it has started."""
+    page = learner.new_page()
+    yield page
+    page.close()
+    end_kernels(served[0])
+
+
 def end_kernels(address: str) -> None:
     """End the kernels of a server."""
     parts = urlsplit(address)
@@ -66,9 +75,9 @@ def end_kernels(address: str) -> None:
 
 
 @pytest.mark.parametrize("file", LESSONS, ids=lambda file: file.stem)
-def test_a_learner_works_through_a_lesson(file: Path, served, learner, in_browser):
+def test_a_learner_works_through_a_lesson(file: Path, served, page, in_browser):
     address, kept = served
-    walk, page, errors = walk_of(file), learner.new_page(), []
+    walk, errors = walk_of(file), []
     page.on("console", lambda message: message.type == "error" and errors.append(message.text))
     page.on("pageerror", lambda error: errors.append(str(error)))
     open_notebook(page, address.format(file.name) + "&reset")
@@ -81,8 +90,6 @@ def test_a_learner_works_through_a_lesson(file: Path, served, learner, in_browse
     wrong = [*errors, *found_wrong(page)]
     paints_ms = page.evaluate("paints_ms")
     visible = page.locator(".jp-CodeCell .jp-InputArea-editor:visible").count()
-    page.close()
-    end_kernels(address)
     median = f"{statistics.median(paints_ms):.0f} ms" if paints_ms else "none"
     log.info("%s: %s cells show code; %s clicks, median to a painted change: %s",
              file.stem, visible, len(paints_ms), median)  # fmt: skip
