@@ -43,7 +43,7 @@ function render({ model, el }) {
   let over = null;
   function changed() {
     const { before, after, movements } = model.get("picture");
-    const now = model.get("over");
+    const now = model.get("over") && after !== undefined; // until Python has sent how it ended, the question is open
     const [from, to] = [before ?? null, (now && after) || before];
     told.textContent = model.get("reply");
     for (const button of answers.querySelectorAll("button, input")) {
@@ -86,7 +86,7 @@ function render({ model, el }) {
 
   function offered() {
     const found = model.get("tries");
-    const lost = model.get("over") && model.get("picture").lost;
+    const { lost } = model.get("picture");
     if (!lost) return tries.replaceChildren();
     if (!found) {
       return tries.replaceChildren(make("button", { type: "button", text: word("what would have kept the messages?"), onclick: ask }));
