@@ -48,15 +48,14 @@ def test_page_fetches_and_runs_nothing():
     assert "default-src 'none'" in report.page(play(UNSYNCHRONISED), "")
 
 
-def test_each_loss_has_its_chain_of_causes_with_links_to_the_story():
+def test_each_loss_has_its_chain_of_causes_and_each_cause_opens_its_sentence():
     result = play(UNSYNCHRONISED)
-    text = report.page(result, "")
+    text, links = report.page(result, ""), chains(result)[0]
     (causes,) = re.findall('<ol class="chain".*?</ol>', text)
-    assert re.findall(r"<a [^>]*>(?:<i .*?</i> )?(.*?)</a>", causes) == [link.text for link in chains(result)[0]]
-    told = dict(re.findall(r'<li id="told-(\d+)">.*?<div>(.*?)</div>', text, re.S))
-    led_to = [told[number] for number in re.findall(r'href="#told-(\d+)"', causes)]
-    begun = [" ".join(said.split()[:2]) for said in led_to]
-    assert begun == ["Messages 1", "b was", "b joined", "b joined", "c was", "a was", "b, a"]
+    assert re.findall(r"<button [^>]*>(?:<i .*?</i> )?(.*?)</button>", causes) == [link.text for link in links]
+    told = dict(re.findall(r'<div popover id="(.*?)">(.*?)</div>', causes))
+    opened = [told[name].replace("\u00a0", " ") for name in re.findall('popovertarget="(.*?)"', causes)]
+    assert opened == [link.told for link in links]
     assert text.index(causes) < text.index("Messages 1 to 100 of ha.orders were lost", text.index("<h2>What was lost"))
 
 

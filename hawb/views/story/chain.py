@@ -85,8 +85,7 @@ class Link(Struct, frozen=True):
     """One link of a chain: a short `text`, the whole sentence `told`, and what they are about.
 
     `t` is the time in seconds, and `step` the step that led to it, None if it was there from the start. `tone` is one
-    of `sentences.TONES`, `nodes` are the nodes, and `queue` is the queue, None if it is about whole nodes. `index` is
-    the place of its event in the outcome's `events`.
+    of `sentences.TONES`, `nodes` are the nodes, and `queue` is the queue, None if it is about whole nodes.
     """
 
     text: str
@@ -96,7 +95,6 @@ class Link(Struct, frozen=True):
     tone: str
     nodes: tuple[str, ...]
     queue: str | None
-    index: int
 
 
 def glyph(tone: str) -> str:
@@ -119,7 +117,7 @@ def of_loss(chronicle: Chronicle, loss: dict, part: Part) -> list[Link]:
         places |= {*chronicle.places(("links_cut",), None, until=index)[-1:]}
     found: list[Link] = []
     for place in _in_order(chronicle, places):
-        found.append(_link(chronicle, place, part.ids))
+        found.append(_link(chronicle.events[place], part.ids))
         if promotion is not None and place == lacking:
             found += _not_synchronised(chronicle, queue, part.first, promotion, lacking)
     return _few(found)
@@ -134,7 +132,7 @@ def _not_synchronised(
     if event["event"] == "mirror_added" and setting and (fault is None or event["t"] <= fault["t"]):
         told = losses.newcomer(chronicle, queue, first, promotion, fault)
         text = _(UNSYNCHRONISED, setting=setting)
-        yield Link(text, told, event["t"], event["step"], "plain", (event["node"],), queue, joined)
+        yield Link(text, told, event["t"], event["step"], "plain", (event["node"],), queue)
 
 
 def of_trouble(chronicle: Chronicle) -> list[Link]:
@@ -150,7 +148,7 @@ def of_event(chronicle: Chronicle, place: int) -> list[Link]:
 
 def of_places(chronicle: Chronicle, places: Iterable[int]) -> list[Link]:
     """Return the chain of the events at these places, each cause before its effects."""
-    return _few([_link(chronicle, place) for place in _in_order(chronicle, places)])
+    return _few([_link(chronicle.events[place]) for place in _in_order(chronicle, places)])
 
 
 def _ends(chronicle: Chronicle, queue: str, first: int, index: int) -> list[int]:
@@ -194,15 +192,14 @@ def _few(found: list[Link]) -> list[Link]:
     return found if len(found) <= MOST else [*found[:FIRST_KEPT], *found[FIRST_KEPT - MOST :]]
 
 
-def _link(chronicle: Chronicle, place: int, lost: list[list[int]] | None = None) -> Link:
-    """Return the link of the event at a place; `lost` are the messages that the chain is about."""
-    event = chronicle.events[place]
+def _link(event: dict, lost: list[list[int]] | None = None) -> Link:
+    """Return the link of an event; `lost` are the messages that the chain is about."""
     detail = event["detail"]
     both_ends = dict.fromkeys(node for link in detail.get("links", ()) for node in link)
     nodes = detail.get("replicas") or both_ends or ([] if event["node"] is None else [event["node"]])
     return Link(
         text=_text(event, lost), told=at(event), t=event["t"], step=event["step"], tone=SENTENCES[event["event"]][0],
-        nodes=tuple(nodes), queue=event["queue"], index=place,
+        nodes=tuple(nodes), queue=event["queue"],
     )  # fmt: skip
 
 

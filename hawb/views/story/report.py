@@ -43,35 +43,30 @@ def page(outcome: dict, scenario: str, advice: Advice = NO_ADVICE) -> str:
 def drawn(outcome: dict, scenario: str) -> tuple[list[str], list[str], dict[str, str]]:
     """Return the pictures of the page, the sections below them, and the part on losses by its title."""
     all_sentences = sentences(outcome)
-    losses = {_(LOST): why(outcome, all_sentences)}
+    losses = {_(LOST): why(outcome)}
     return pictures(outcome, all_sentences), below(outcome, all_sentences, scenario), losses
 
 
-def why(outcome: dict, all_sentences: Sequence[Sentence]) -> str:
+def why(outcome: dict) -> str:
     """Return what was lost and why: each paragraph below its chain of causes, as HTML."""
     chronicle, paragraphs = Chronicle(outcome), whys(outcome)
     chains = [chain.of_loss(chronicle, loss, part) for loss in outcome["losses"] for part in parts(chronicle, loss)]
-    drawn = [causes(links, all_sentences) for links in chains] + [""] * (len(paragraphs) - len(chains))
+    drawn = [causes(links, number) for number, links in enumerate(chains)] + [""] * (len(paragraphs) - len(chains))
     return "".join(f"{each}<p>{prose(text)}</p>" for each, text in zip(drawn, paragraphs, strict=True))
 
 
-def causes(links: Sequence[Link], all_sentences: Sequence[Sentence]) -> str:
-    """Return a chain of causes as HTML. Each cause links to its sentence in the story; "" without causes."""
+def causes(links: Sequence[Link], number: int) -> str:
+    """Return a chain of causes as HTML; "" without causes. Each cause opens its sentence; `number` makes ids unique."""
     items = []
-    for link in links:
-        mark, told = chain.glyph(link.tone), sentence_of(link, all_sentences)
+    for at, link in enumerate(links):
+        mark, name = chain.glyph(link.tone), f"cause-{number}-{at}"
         text = f'<i aria-hidden="true">{mark}</i> {html(link.text)}' if mark else html(link.text)
-        target = "" if told is None else f' href="#told-{told.index}"'
-        items.append(f'<li><a class="{link.tone}"{target} title="{html(link.told)}">{text}</a></li>')
+        items.append(
+            f'<li><button type="button" class="{link.tone}" popovertarget="{name}">{text}</button>'
+            f'<div popover id="{name}">{prose(link.told)}</div></li>'
+        )
     name = _("the chain of causes")
     return f'<ol class="chain" aria-label="{html(name)}">{"".join(items)}</ol>' if items else ""
-
-
-def sentence_of(link: Link, all_sentences: Sequence[Sentence]) -> Sentence | None:
-    """Return the sentence of the story that has the event of a link; None if the story does not mention it."""
-    before = [one for one in all_sentences if one.t == link.t and one.index <= link.index]
-    of_queue = [one for one in before if link.queue is None or link.queue in one.queues]
-    return max(of_queue or before, key=lambda one: one.index, default=None)
 
 
 def pictures(outcome: dict, all_sentences: Sequence[Sentence]) -> list[str]:
@@ -111,5 +106,5 @@ def story(all_sentences: Iterable[Sentence]) -> str:
     for one in all_sentences:
         logged = pre(one.log_line) if one.log_line else ""
         when = _("{t} s", t=seconds(one.t))
-        items.append(f'<li id="told-{one.index}"><time>{when}</time><div>{prose(one.text)}{logged}</div></li>')
+        items.append(f"<li><time>{when}</time><div>{prose(one.text)}{logged}</div></li>")
     return f'<ol class="story">{"".join(items)}</ol>'
