@@ -74,8 +74,14 @@ PROMOTED = {True: N_("{node} took over without {messages}"), False: N_("{node} t
 
 UNSYNCHRONISED = N_("not synchronised: {setting}")
 
-MARKS = {"fault": "fault", "recovery": "running", "promotion": "promoted", "loss": "lost", "refusal": "fault"}
-"""The look of the mark before a link or a sentence, by its tone."""
+MARKS = {
+    "fault": LOOKS["fault"],
+    "recovery": LOOKS["running"],
+    "promotion": LOOKS["promoted"],
+    "loss": LOOKS["lost"],
+    "refusal": LOOKS["fault"],
+}
+"""The mark before a link or a sentence, by its tone."""
 
 IMPLIED = {"node_stopped": ("node_stopping",), "node_running": ("node_booting",), "node_down_noticed": NODE_ENDS}
 """Events that add nothing where one of these events of the same node is in the chain, too."""
@@ -99,7 +105,7 @@ class Link(Struct, frozen=True):
 
 def glyph(tone: str) -> str:
     """Return the mark before a link or a sentence of this tone; "" if it has none."""
-    return LOOKS[MARKS[tone]].glyph if tone in MARKS else ""
+    return MARKS[tone].glyph if tone in MARKS else ""
 
 
 def of_loss(chronicle: Chronicle, loss: dict, part: Part) -> list[Link]:
