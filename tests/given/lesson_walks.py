@@ -129,7 +129,7 @@ def predict_all(page, walk: Walk) -> None:
     kinds = set()
     for number, asked in enumerate(walk.asked, 1):
         cell = cell_at(page, asked.at)
-        question, told = cell.locator(".hq"), cell.locator(".hq-told")
+        question, line = cell.locator(".hq"), cell.locator(".hq-told")
         question.locator(".hq-question").get_by_text(asked.predicted.question).wait_for()
         assert page.locator(".hq-told:not(:empty)").count() == number - 1, f"before the guess of {asked.predicted.key}"
         assert cell.locator(".hawb-lesson:not(.hq)").count() == 0, f"explained before the guess: {asked.predicted.key}"
@@ -142,7 +142,7 @@ def predict_all(page, walk: Walk) -> None:
             reply = choose(question, asked.predicted.answer, is_wrong=is_first, by_keys=number % 2 == 0)
         else:
             reply = enter(question, asked.predicted.answer, is_refused=is_first, by_keys=number % 2 == 0)
-        told.get_by_text(reply, exact=True).wait_for()
+        line.get_by_text(reply, exact=True).wait_for()
         question.locator(".hq-answers").first.locator(":enabled").first.wait_for(state="detached")
         if asked.predicted.shown:
             cell.locator(".hawb-lesson:not(.hq)").first.wait_for()

@@ -53,8 +53,8 @@ def test_each_loss_has_its_chain_of_causes_and_each_cause_opens_its_sentence():
     text, links = report.page(result, ""), chains(result)[0]
     (causes,) = re.findall('<ol class="chain".*?</ol>', text)
     assert re.findall(r"<button [^>]*>(?:<i .*?</i> )?(.*?)</button>", causes) == [link.text for link in links]
-    told = dict(re.findall(r'<div popover id="(.*?)">(.*?)</div>', causes))
-    opened = [told[name].replace("\u00a0", " ") for name in re.findall('popovertarget="(.*?)"', causes)]
+    sentences_of = dict(re.findall(r'<div popover id="(.*?)">(.*?)</div>', causes))
+    opened = [sentences_of[name].replace("\u00a0", " ") for name in re.findall('popovertarget="(.*?)"', causes)]
     assert opened == [link.told for link in links]
     assert text.index(causes) < text.index("Messages 1 to 100 of ha.orders were lost", text.index("<h2>What was lost"))
 
