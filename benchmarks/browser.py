@@ -18,7 +18,7 @@ from hawb.scenario.run import Run
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "given"))
 
-from browser_pages import new_browser
+from browser_pages import chromium
 from stage_pages import begin, page_for_stages, show
 
 from benchmarks.lab import lab, large
@@ -62,7 +62,7 @@ milliseconds => new Promise(counted => {
 
 def figures() -> list[str]:
     """The lines that `make bench` prints."""
-    with new_browser() as browser:
+    with chromium() as browser:
         page = page_for_stages(browser, (1280, 720), runs=True)
         return [
             *(clicks(page, queues) for queues in LIMITS),

@@ -58,7 +58,7 @@ GROUPS = (
     "36-a-fleet 32-the-cost-of-synchronisation 35-throughput-and-latency",
     # What drives a browser.
     "test_page_browser test_page_app_browser test_stage_browser test_stage_alone_browser test_pages_browser "
-    "test_looks test_page_of_reports_browser test_lab_browser test_learner_browser test_builder "
+    "test_looks test_page_of_reports_browser test_lab_browser test_learner_browser test_lessons_browser test_builder "
     "test_class_folder_browser test_stage_languages_browser",
     # What reads the logs of real clusters.
     "test_reconstruction test_reading test_clocks test_absences test_node_runs test_cluster_events test_recogniser "

@@ -17,20 +17,11 @@ from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.dump import plain
 from hawb.scenario.unnoticed import unnoticed_s
 from hawb.views.formatting import commas, counted, seconds, shown
+from hawb.views.story.chain import glyph
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.movements import first_new
 from hawb.views.story.summary import LOST, WELL, chains, done, reasons, toned_headline
 from hawb.views.story.telling import Sentence, sentences
-from hawb.views.style import LOOKS
-
-MARKS = {
-    "fault": LOOKS["fault"],
-    "recovery": LOOKS["running"],
-    "promotion": LOOKS["promoted"],
-    "loss": LOOKS["lost"],
-    "refusal": LOOKS["fault"],
-}
-"""The mark before a sentence, by its tone."""
 
 MOST_SENTENCES, MOST_ALTERNATIVES, MOST_SUGGESTIONS, LATEST = 7, 3, 3, 100
 FIRST = ("loss", "refusal", "promotion", "fault")
@@ -56,7 +47,7 @@ def leads(controller: Controller, drafts: Drafts) -> dict:
 
 def chains_of(outcome: dict) -> list[list[dict]]:
     """Return the chains of causes of an outcome as plain values; chain number n belongs to paragraph n of "why"."""
-    return [[asdict(link) | {"glyph": _glyph(link.tone)} for link in links] for links in chains(outcome)]
+    return [[asdict(link) | {"glyph": glyph(link.tone)} for link in links] for links in chains(outcome)]
 
 
 def placed(found: list[list[dict]], moments_us: Sequence[int]) -> list[list[dict]]:
@@ -93,12 +84,7 @@ def _weight(one: Sentence) -> tuple[int, int]:
 
 
 def _sentence(one: Sentence) -> dict:
-    return {"t": seconds(one.t), "tone": one.tone, "glyph": _glyph(one.tone), "text": one.text}
-
-
-def _glyph(tone: str) -> str:
-    look = MARKS.get(tone)
-    return "" if look is None else look.glyph
+    return {"t": seconds(one.t), "tone": one.tone, "glyph": glyph(one.tone), "text": one.text}
 
 
 def now(controller: Controller) -> dict:

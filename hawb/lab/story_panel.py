@@ -10,9 +10,9 @@ import ipywidgets as widgets
 from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Message
-from hawb.lab.leads import MARKS
 from hawb.languages import N_, _, ngettext
 from hawb.views.formatting import counted, seconds, size, whole
+from hawb.views.story.chain import MARKS
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.telling import Sentence, sentences

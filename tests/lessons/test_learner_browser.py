@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from browser_pages import ROOT, jupyterlab, keep_picture, open_notebook, page_of, run
+from browser_pages import ROOT, jupyterlab, keep_picture, open_notebook, page_of
+from lesson_walks import run_all, type_and_run
 
 from hawb.lessons import answers
 from hawb.lessons.learner import build
@@ -16,9 +17,6 @@ pytestmark = pytest.mark.full
 
 TALL = {"width": 1280, "height": 20_000}
 """High enough for a whole lesson: JupyterLab draws only cells that can be seen."""
-
-
-TRIES = 5
 
 
 @pytest.fixture
@@ -33,30 +31,10 @@ def question(page, words: str):
     return page.locator(".hq").filter(has_text=words)
 
 
-def run_all(page) -> None:
-    """Run every cell, and wait until JupyterLab moves the focus to the last one, some time after it has run."""
-    run(page, "Run All Cells")
-    page.locator(".jp-Cell.jp-mod-active:last-child:focus").wait_for()
-
-
 def answer(page, key: str, words: str) -> None:
-    """Writes an answer into the cell of an exercise, and runs it.
-
-    Some time after a cell has run, JupyterLab moves the focus to the next one. Text that is typed at that moment is not
-    in the cell, so it is typed again.
-    """
+    """Write an answer into the cell of an exercise, and run it."""
     cell = page.locator(".jp-CodeCell").filter(has_text=f'check("{key}"')
-    editor = cell.locator(".cm-content")
-    typed = f'check("{key}", {words})'
-    for _ in range(TRIES):
-        # It takes the focus by itself: a click may miss a cell that moves as a story plays above.
-        editor.press("Control+A")
-        page.keyboard.insert_text(typed)
-        if editor.inner_text() == typed:
-            break
-    else:
-        pytest.fail(f"the cell has {editor.inner_text()!r} after {TRIES} tries")
-    editor.press("Shift+Enter")
+    type_and_run(page, cell, f'check("{key}", {words})')
 
 
 def drop(place, file: Path) -> None:

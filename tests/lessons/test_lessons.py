@@ -268,6 +268,38 @@ def test_stored_guess_is_shown_again():
     assert (again.asked.guess, again.asked.reply) == ("c", "It is: b. You said c: why not?")
 
 
+def unsynchronised() -> Cluster:
+    return mirrored().stop("b").start("b").publish("orders", 5).stop("c")
+
+
+def test_changes_that_keep_the_lost_messages_can_be_tried():
+    before = unsynchronised()
+    after = before.copy().kill("a")
+    view = predict(*WHO, before=before, after=after)
+    view.asked.asks = True
+    assert view.asked.tries is None  # not before the guess
+    view.asked.asks = False
+    view.asked.guess = "b"
+    assert view.asked.picture["lost"] is True
+    view.asked.asks = True
+    assert [one["what"] for one in view.asked.tries] == [
+        "ha-sync-mode: automatic", "sync_queue, waited for, before the kill", "ha-promote-on-failure: when-synced",
+    ]  # fmt: skip
+    first = view.asked.tries[0]
+    assert first["keeps"] == "keeps all: 10 messages"
+    (cell,) = [row["cells"]["b"] for row in first["scene"]["rows"] if row["queue"] == "orders"]
+    assert (cell["count"], cell["was"]["count"]) == ("15", "5")
+
+
+def test_earlier_loss_is_not_tried_again():
+    before = unsynchronised().kill("a")
+    after = before.copy().publish("orders", 1)
+    view = predict(*WHO, before=before, after=after)
+    view.asked.guess = "b"
+    view.asked.asks = True
+    assert (view.asked.picture["lost"], view.asked.tries) == (False, None)
+
+
 def test_answer_is_shown_without_a_guess(kept):
     view = predict(*WHO, "Why so.")
     view.asked.over = True

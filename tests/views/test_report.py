@@ -13,6 +13,7 @@ from views_outcomes import HOSTILE, UNSYNCHRONISED, play, steps
 from hawb import Cluster
 from hawb.views.formatting import shown
 from hawb.views.story import report
+from hawb.views.story.summary import chains
 from hawb.views.story.telling import sentences
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
@@ -45,6 +46,21 @@ def test_page_fetches_and_runs_nothing():
             assert not [one for one in ADDRESSES if "//" in (attributes.get(one) or "")]
             assert not [one for one in ADDRESSES if "url(" in (attributes.get(one) or "")]
     assert "default-src 'none'" in report.page(play(UNSYNCHRONISED), "")
+
+
+def test_each_loss_has_its_chain_of_causes_and_each_cause_opens_its_sentence():
+    result = play(UNSYNCHRONISED)
+    text, links = report.page(result, ""), chains(result)[0]
+    (causes,) = re.findall('<ol class="chain".*?</ol>', text)
+    assert re.findall(r"<button [^>]*>(?:<i .*?</i> )?(.*?)</button>", causes) == [link.text for link in links]
+    sentences_of = dict(re.findall(r'<div popover id="(.*?)">(.*?)</div>', causes))
+    opened = [sentences_of[name].replace("\u00a0", " ") for name in re.findall('popovertarget="(.*?)"', causes)]
+    assert opened == [link.told for link in links]
+    assert text.index(causes) < text.index("Messages 1 to 100 of ha.orders were lost", text.index("<h2>What was lost"))
+
+
+def test_page_without_a_loss_has_no_chain():
+    assert '<ol class="chain"' not in report.page(steps({"declare": {"queue": "q", "node": "a"}}), "")
 
 
 def test_names_are_escaped():

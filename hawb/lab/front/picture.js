@@ -209,8 +209,9 @@ class Picture {
 
   look() {
     if (!this.stale) return;
-    this.stale = false;
     const around = this.grid.getBoundingClientRect();
+    if (!around.width) return; // a picture that is hidden has no places
+    this.stale = false;
     this.around = around;
     const moving = this.grid.querySelectorAll("[data-place]");
     for (const element of moving) {

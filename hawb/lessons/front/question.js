@@ -23,12 +23,16 @@ function render({ model, el }) {
   const again = make("button", { type: "button", class: "hs-quiet", text: word("play it again"), onclick: () => player.play() });
   const screen = make("div", { class: "hs-screen" }, picture.box, caption);
   const causes = make("div", {});
+  const other = new Other();
+  const title = make("h2", { text: word("the story"), hidden: true });
+  const ends = make("div", { class: "hw-stories" }, make("section", { class: "hw-story" }, title, screen), other.box);
+  const tries = make("div", { class: "hq-tries" });
   const asked = make("p", { class: "hq-question" }, make("b", { text: word("Predict:") }), ` ${model.get("question")}`);
   const told = make("p", { class: "hq-told", role: "status" });
   const given = choices.length ? choice_of(choices, guess) : number(guess, model.get("question"));
   const skip = make("button", { type: "button", class: "hs-quiet", text: word("I do not know: show it"), onclick: give_up });
   const answers = make("div", { class: "hq-answers", role: "group", "aria-label": model.get("question") }, ...given, skip);
-  el.replaceChildren(asked, screen, answers, told, causes, again);
+  el.replaceChildren(asked, ends, answers, told, causes, again, tries);
   keep_keys(el);
   picture.box.addEventListener("click", ({ target }) => {
     const place = target.closest(".hs-cell")?.dataset.place ?? "";
@@ -39,7 +43,7 @@ function render({ model, el }) {
   let over = null;
   function changed() {
     const { before, after, movements } = model.get("picture");
-    const now = model.get("over");
+    const now = model.get("over") && after !== undefined; // until Python has sent how it ended, the question is open
     const [from, to] = [before ?? null, (now && after) || before];
     told.textContent = model.get("reply");
     for (const button of answers.querySelectorAll("button, input")) {
@@ -64,15 +68,66 @@ function render({ model, el }) {
     over = now;
   }
 
-  const resized = new ResizeObserver(() => picture.scene && picture.measure());
+  const ask = ({ currentTarget }) => {
+    currentTarget.disabled = true;
+    model.set("asks", true);
+    model.save_changes();
+  };
+
+  /** Shows the end of the story with a change beside its own end. */
+  function tried(one, button) {
+    for (const each of tries.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each === button));
+    title.hidden = false;
+    player.stop();
+    player.position = player.phases.length;
+    player.show();
+    other.draw(one);
+  }
+
+  function offered() {
+    const found = model.get("tries");
+    const { lost } = model.get("picture");
+    if (!lost) return tries.replaceChildren();
+    if (!found) {
+      return tries.replaceChildren(make("button", { type: "button", text: word("what would have kept the messages?"), onclick: ask }));
+    }
+    const buttons = found.map((one) => make("button", { type: "button", "aria-pressed": "false", text: word("try {what}", { what: one.what }),
+      onclick: ({ currentTarget }) => tried(one, currentTarget) }));
+    const lead = found.length ? word("This would have kept the messages:") : word("No single change would have kept them.");
+    refill(tries, make("p", { text: lead, role: "status" }), make("div", { class: "hq-answers" }, ...buttons));
+  }
+
+  const resized = new ResizeObserver(() => [picture, other.picture].forEach((one) => one.scene && one.measure()));
   resized.observe(picture.box);
   model.on("change:over change:reply change:picture", changed);
+  model.on("change:over change:picture change:tries", offered);
   changed();
+  offered();
   return () => {
     player.stop();
     resized.disconnect();
     model.off("change:over change:reply change:picture", changed);
+    model.off("change:over change:picture change:tries", offered);
   };
+}
+
+/** The end of the story with a change. Marked is what differs from the story's own end. */
+class Other {
+  constructor() {
+    this.picture = new Picture({ menus: false, node: () => {}, queue: () => {}, choose: () => {}, client: () => {} });
+    this.title = make("h2", {});
+    this.told = make("p", { role: "status" });
+    this.screen = make("div", { class: "hs-screen" }, this.picture.box);
+    this.box = make("section", { class: "hw-story", hidden: true }, this.title, this.screen, this.told);
+  }
+
+  draw({ what, where, keeps, price, scene }) {
+    this.title.textContent = [what, where].filter(Boolean).join(" ");
+    this.told.textContent = [keeps, price].filter(Boolean).join("; ");
+    this.box.hidden = false;
+    this.screen.style.setProperty("--rows", scene.rows.length);
+    this.picture.draw(scene, NOTHING);
+  }
 }
 
 const choice_of = (choices, guess) => choices.map((text) =>

@@ -20,6 +20,7 @@ from hawb.views.story.losses import Part
 from hawb.views.story.sentences import SENTENCES
 from hawb.views.story.telling import at, sentence
 from hawb.views.story.troubles import places_of_causes, troubles
+from hawb.views.style import LOOKS
 
 LEAST, MOST, FIRST_KEPT = 2, 7, 2
 """The least and the maximum number of links, and how many at the beginning are kept where the middle is left out."""
@@ -72,6 +73,15 @@ PROMOTED = {True: N_("{node} took over without {messages}"), False: N_("{node} t
 
 UNSYNCHRONISED = N_("not synchronised: {setting}")
 
+MARKS = {
+    "fault": LOOKS["fault"],
+    "recovery": LOOKS["running"],
+    "promotion": LOOKS["promoted"],
+    "loss": LOOKS["lost"],
+    "refusal": LOOKS["fault"],
+}
+"""The mark before a link or a sentence, by its tone."""
+
 IMPLIED = {"node_stopped": ("node_stopping",), "node_running": ("node_booting",), "node_down_noticed": NODE_ENDS}
 """Events that add nothing where one of these events of the same node is in the chain, too."""
 
@@ -90,6 +100,11 @@ class Link(Struct, frozen=True):
     tone: str
     nodes: tuple[str, ...]
     queue: str | None
+
+
+def glyph(tone: str) -> str:
+    """Return the mark before a link or a sentence of this tone; "" if it has none."""
+    return MARKS[tone].glyph if tone in MARKS else ""
 
 
 def of_loss(chronicle: Chronicle, loss: dict, part: Part) -> list[Link]:

@@ -13,7 +13,10 @@ from hawb.views.cluster import ledger, load, matrix, queue_table
 from hawb.views.formatting import html, prose, seconds, size
 from hawb.views.page import LIMITS, closed, figure, pre, report_page, section
 from hawb.views.report import Part, Report
-from hawb.views.story import lanes
+from hawb.views.story import chain, lanes
+from hawb.views.story.chain import Link
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.losses import parts
 from hawb.views.story.run_report import HAPPENED, LOST, REFUSED, about, refusal
 from hawb.views.story.telling import Sentence, sentences
 from hawb.views.story.why import whys
@@ -26,10 +29,10 @@ MOST_LANES = 6
 def report_of(outcome: dict, advice: Advice = NO_ADVICE) -> Report:
     """Return the report on an outcome: what was lost and why, and what RabbitMQ refused."""
     lost, refused = tuple(whys(outcome)), tuple(refusal(error) for error in outcome["errors"])
-    parts = [Part(_(title), None, notes) for title, notes in ((LOST, lost), (REFUSED, refused)) if notes]
+    told = [Part(_(title), None, notes) for title, notes in ((LOST, lost), (REFUSED, refused)) if notes]
     about_it = _("{words}.", words=about(outcome))
     answer = verdict(outcome, advice.unknown)
-    return Report(_(QUESTION), about_it, answer, todo(outcome, advice), tuple(parts), (_(LIMITS),))
+    return Report(_(QUESTION), about_it, answer, todo(outcome, advice), tuple(told), (_(LIMITS),))
 
 
 def page(outcome: dict, scenario: str, advice: Advice = NO_ADVICE) -> str:
@@ -37,10 +40,33 @@ def page(outcome: dict, scenario: str, advice: Advice = NO_ADVICE) -> str:
     return report_page(report_of(outcome, advice), *drawn(outcome, scenario))
 
 
-def drawn(outcome: dict, scenario: str) -> tuple[list[str], list[str]]:
-    """Return the pictures of the page, and the sections below them."""
+def drawn(outcome: dict, scenario: str) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the pictures of the page, the sections below them, and the part on losses by its title."""
     all_sentences = sentences(outcome)
-    return pictures(outcome, all_sentences), below(outcome, all_sentences, scenario)
+    losses = {_(LOST): why(outcome)}
+    return pictures(outcome, all_sentences), below(outcome, all_sentences, scenario), losses
+
+
+def why(outcome: dict) -> str:
+    """Return what was lost and why: each paragraph below its chain of causes, as HTML."""
+    chronicle, paragraphs = Chronicle(outcome), whys(outcome)
+    chains = [chain.of_loss(chronicle, loss, part) for loss in outcome["losses"] for part in parts(chronicle, loss)]
+    drawn = [causes(links, number) for number, links in enumerate(chains)] + [""] * (len(paragraphs) - len(chains))
+    return "".join(f"{each}<p>{prose(text)}</p>" for each, text in zip(drawn, paragraphs, strict=True))
+
+
+def causes(links: Sequence[Link], number: int) -> str:
+    """Return a chain of causes as HTML; "" without causes. Each cause opens its sentence; `number` makes ids unique."""
+    items = []
+    for at, link in enumerate(links):
+        mark, name = chain.glyph(link.tone), f"cause-{number}-{at}"
+        text = f'<i aria-hidden="true">{mark}</i> {html(link.text)}' if mark else html(link.text)
+        items.append(
+            f'<li><button type="button" class="{link.tone}" popovertarget="{name}">{text}</button>'
+            f'<div popover id="{name}">{prose(link.told)}</div></li>'
+        )
+    name = _("the chain of causes")
+    return f'<ol class="chain" aria-label="{html(name)}">{"".join(items)}</ol>' if items else ""
 
 
 def pictures(outcome: dict, all_sentences: Sequence[Sentence]) -> list[str]:
