@@ -52,8 +52,8 @@ GROUPS = (
     "test_trial_rows test_kernel_block test_kernel_mathematics test_kernel_simpy_model test_compiled_rules "
     "test_renewals test_talking test_live "
     "test_pipeline test_estimates test_prices test_tables test_audit test_explore test_sources test_numbers "
-    "test_fleets test_own_draws test_spark test_sources_of_logs test_quantiles test_pipeline_stopped test_executors "
-    "test_spark_connect "
+    "test_fleets test_own_draws test_spark test_class_archive test_sources_of_logs test_quantiles "
+    "test_pipeline_stopped test_executors test_spark_connect "
     "31-the-policy-table 37-how-often-does-it-fail 30-availability-and-loss 34-rare-losses 33-a-year-of-upgrades "
     "36-a-fleet 32-the-cost-of-synchronisation 35-throughput-and-latency",
     # What drives a browser.

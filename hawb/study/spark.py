@@ -35,7 +35,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from hawb import process
-from hawb.study import register
+from hawb.study import class_archive, register
 from hawb.study.failures import keep_secret, without_secrets
 from hawb.study.java import java_home
 
@@ -99,7 +99,7 @@ def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, 
     if is_local(master):
         os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
     settings = {
-        "spark.driver.extraJavaOptions": f'{BRIEF} "-Djava.io.tmpdir={process.folder()}"',
+        "spark.driver.extraJavaOptions": f'{BRIEF} {class_archive.options()} "-Djava.io.tmpdir={process.folder()}"',
         **addresses(master),
         "spark.log.level": "OFF",
         "spark.sql.warehouse.dir": str(process.folder() / "warehouse"),

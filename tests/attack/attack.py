@@ -164,7 +164,7 @@ def kept(folder: Path) -> Try:
 def main() -> int:
     """Attack for a time, keep what is found, and return 1 if anything was."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=float(os.environ.get("HAWB_ATTACK_S", 60)))
+    parser.add_argument("--seconds", type=float, default=float(os.environ.get("HAWB_ATTACK_S", 30)))
     parser.add_argument("--first", type=int, default=time.time_ns() // 10**6, help="number of the first try")
     parser.add_argument("--count", type=int, default=10**9, help="tries at most")
     parser.add_argument("--keep", type=Path, default=ROOT / "build" / "attack", help="folder for finds")

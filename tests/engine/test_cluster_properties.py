@@ -184,7 +184,7 @@ def reach(run: Run, reached: Counter) -> None:
     reached.update(f"verb {step.name}" for index, step in enumerate(run.steps) if index not in refused)
 
 
-def tried(quorum: bool, examples: int = 5_000 if LONG else 300) -> Counter:
+def tried(quorum: bool, examples: int = 5_000 if LONG else 150) -> Counter:
     """Play each program twice, require that none fails, and return the events and verbs that they reached."""
     reached: Counter = Counter()
 

@@ -1,0 +1,11 @@
+"""What the kernel of a notebook runs first in tests: it takes the Spark that runs in Java already.
+
+See `notebooks_java`. Spark's Python workers have imported hawb and loaded its compiled kernel by then.
+"""
+
+from pyspark import SparkContext
+
+SparkContext._initialize_context = lambda self, _jconf: self._jvm.JavaSparkContext.fromSparkContext(
+    getattr(getattr(self._jvm.org.apache.spark, "SparkContext$"), "MODULE$").getActive().get()
+)
+del SparkContext
