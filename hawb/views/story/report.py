@@ -29,10 +29,10 @@ MOST_LANES = 6
 def report_of(outcome: dict, advice: Advice = NO_ADVICE) -> Report:
     """Return the report on an outcome: what was lost and why, and what RabbitMQ refused."""
     lost, refused = tuple(whys(outcome)), tuple(refusal(error) for error in outcome["errors"])
-    told = [Part(_(title), None, notes) for title, notes in ((LOST, lost), (REFUSED, refused)) if notes]
+    parts = [Part(_(title), None, notes) for title, notes in ((LOST, lost), (REFUSED, refused)) if notes]
     about_it = _("{words}.", words=about(outcome))
     answer = verdict(outcome, advice.unknown)
-    return Report(_(QUESTION), about_it, answer, todo(outcome, advice), tuple(told), (_(LIMITS),))
+    return Report(_(QUESTION), about_it, answer, todo(outcome, advice), tuple(parts), (_(LIMITS),))
 
 
 def page(outcome: dict, scenario: str, advice: Advice = NO_ADVICE) -> str:
