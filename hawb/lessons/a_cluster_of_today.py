@@ -53,7 +53,7 @@ def is_put_aside(cluster: Cluster, variation: Variation) -> str | None:
     """Require that a message crashes three workers, no fourth, and is dead-lettered; the other queue is unchanged."""
     name, other = orders(variation), f"re{orders(variation)}"
     if queue_of(cluster, other)["policy"] is not None:
-        return f"The policy reaches {other} too. A pattern is searched anywhere in a name."
+        return f"The policy also matches {other}. RabbitMQ searches for a pattern anywhere in a name."
     victims = crashed(cluster, name, variation)
     if victims != VICTIMS:
         return f"The message has crashed {counted(victims, 'worker')}; it was to be {VICTIMS}, and no fourth."

@@ -122,8 +122,8 @@ EXERCISES = (
         "more than one node down at a time.",
         hints=(
             "A synchronised mirror that takes over loses nothing. How does a mirror become unsynchronised?",
-            "A mirror whose node restarts throws its copy away and joins empty.",
-            "While one complete mirror is left, the first to have joined takes over. Which has been there longest?",
+            "When a mirror's node restarts, the mirror discards its copy and joins empty.",
+            "While a complete mirror is left, the mirror that joined first takes over. Which mirror joined first?",
         ),
         form=Form.STEPS,
         begin=mirrored_everywhere,
@@ -132,12 +132,14 @@ EXERCISES = (
     ),
     Exercise(
         key="11-haste",
-        question="Write a policy that mirrors queues beginning with “orders.” to every node, and under which this "
-        "story loses nothing, however many messages there are: both mirrors' nodes are restarted, 0.3 s after "
-        "their boot the master's node is killed, and later it is started again.",
+        question="Write a policy that mirrors every queue whose name begins with “orders.” to every node. With this "
+        "policy, the following story must not lose a message, however many messages there are: the nodes of both "
+        "mirrors are restarted, the master's node is killed 0.3 s after their boot, and later the master's node is "
+        "started again.",
         hints=(
             "Copying a long queue takes longer than 0.3 s.",
-            "If no mirror has everything, it may be better that none takes over. One key says so.",
+            "If no mirror has all messages, it may be better if none of them takes over. One policy key has this "
+            "effect.",
         ),
         form=Form.POLICY,
         begin=declared,
@@ -150,8 +152,9 @@ EXERCISES = (
         "more than a second, and at the end both nodes have all messages.",
         hints=(
             "Begin with the node whose restart no client notices.",
-            "What does a mirror hold that has just come back? Stop the master then, and the queue is down.",
-            "sync_queue fills the mirrors. It is needed more than once.",
+            "Which messages does a mirror have when it has just come back? If the master is stopped then, the queue is "
+            "down.",
+            "sync_queue synchronises the mirrors. You need it more than once.",
         ),
         form=Form.STEPS,
         begin=pair,

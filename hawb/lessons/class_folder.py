@@ -130,9 +130,10 @@ def readme(first: str) -> str:
     """Return the README of a class's folder; `first` is the file's name of a lesson, for its examples."""
     lines = [
         "# " + _("Lessons for a class"),
-        _("`lessons/` has the lessons without solutions, and `data/`, if it is there, what they read. `answers.html` "
-          "and `slides.html` are for you: the right answers, and the pictures to show. The arrow keys move between "
-          "slides; printed, each slide has its own page."),
+        _("`lessons/` contains the lessons without solutions. If there is a folder `data/`, it contains the files that "
+          "the lessons read. `answers.html` and `slides.html` are for you: they contain the right answers, and the "
+          "pictures to show in class. Use the arrow keys to move between slides. If you print the slides, each one is "
+          "on its own page."),
         "## " + _("Hand the lessons out"),
         _("Give each learner `lessons/` and `data/` side by side, without `answers.html`. Each learner needs hawb with "
           "its extra `lab` (in a checkout of hawb: `pipx install '.[lab]'`). A lesson opens in JupyterLab with:"),
@@ -140,16 +141,18 @@ def readme(first: str) -> str:
         _("Learners run the cells one by one with Shift+Enter, and answer each question before they read on."),
         "## " + _("Open a lesson without code"),
         _("Voilà shows a lesson as a page without code: text, pictures, and questions to click. It runs all cells at "
-          "once, so what a cell prints is already there below the question: scroll slowly. Exercises are answered in "
-          "code, so they are for JupyterLab; the page says so at each. Links from lesson to lesson work in JupyterLab "
-          "only: open each lesson by its name."),
+          "once, so the output of a cell is already below its question: scroll slowly. Learners answer exercises in "
+          "code, so they need JupyterLab for exercises; the page says so at each exercise. Links between lessons work "
+          "only in JupyterLab: in Voilà, open each lesson by its name."),
         f"```console\n$ hawb lessons --app lessons/{first}\n```",
         "## " + _("Collect the answers"),
-        _("Each learner's guesses and answers are in `{file}` beside the lessons, in one file for all of them. The "
-          "file contains no names: collect it, and name it after the learner. The environment variable `{variable}` "
-          "puts it elsewhere, for instance into a shared folder:", file=NAME, variable=VARIABLE),
+        _("hawb stores each learner's guesses and answers for all lessons in one file, `{file}`, beside the lessons. "
+          "The file does not contain the learner's name: collect the files, and name each one after its learner. To "
+          "store the file elsewhere, for example in a shared folder, set the environment variable `{variable}`:",
+          file=NAME, variable=VARIABLE),
         f"```console\n$ {VARIABLE}=/shared/ana.json hawb lessons lessons/{first}\n```",
-        _("`guesses` has for each question the learner's guess and the right answer (`truth`). `answers` has for each "
-          "exercise the last answer, whether it is right, what hawb said of it, and the number of attempts."),
+        _("For each question, `guesses` contains the learner's guess and the right answer (`truth`). For each "
+          "exercise, `answers` contains the last answer, whether it is right, what hawb said about it, and the number "
+          "of attempts."),
     ]  # fmt: skip
     return "\n\n".join(lines) + "\n"

@@ -70,10 +70,13 @@ GAMES = (
     Game(
         key="10-two-at-once",
         title="Two at once",
-        question="orders lives on a alone. In a minute two nodes burn at the same moment: a, and b with it. Nothing "
-        "may be lost, and the queue has to be there.",
+        question="Only node a has a copy of orders. In a minute, nodes a and b will burn at the same moment. No "
+        "message may be lost, and the queue must still be available.",
         fate="a and b are killed",
-        hints=("How many copies outlive two deaths?", "And what is in a mirror that joins a queue with messages?"),
+        hints=(
+            "How many copies are needed so that one is left when two nodes are lost?",
+            "Which messages does a mirror have when it joins a queue that already has messages?",
+        ),
         begin=alone,
         judge=keeps(lambda cluster, variation: cluster.kill(*variation.nodes[:2]), "orders"),
         verbs=("set_policy", "sync_queue"),
@@ -83,11 +86,11 @@ GAMES = (
     Game(
         key="11-three-moves",
         title="Find the fault",
-        question="orders is mirrored to a, b and c, and every mirror has everything. Lose something that was "
-        "confirmed. All three may be stopped, started, killed, one by one or together, but you have three "
-        "moves.",
+        question="orders is mirrored to a, b and c, and every mirror has all messages. Lose a confirmed message. You "
+        "may stop, start and kill all three nodes, one by one or together, but you have only three moves.",
         hints=(
-            "A synchronised mirror that takes over loses nothing. How do both mirrors forget at once?",
+            "If a synchronised mirror takes over, no message is lost. How do both mirrors lose their messages at the "
+            "same time?",
             "A step may name several nodes: {stop: [b, c]}.",
         ),
         begin=mirrored,

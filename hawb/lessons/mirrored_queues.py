@@ -56,8 +56,8 @@ def two_copies(cluster: Cluster, variation: Variation) -> str | None:
             return left(name, queue["messages"], variation)
     for name in others(variation):
         if queue_of(cluster, name)["policy"] is not None:
-            return _("The policy reaches {queue} too. A pattern is searched anywhere in a name, and a dot is any "
-                     "letter.", queue=name)  # fmt: skip
+            return _("The policy also matches {queue}. RabbitMQ searches for a pattern anywhere in a name, and a dot "
+                     "matches any character.", queue=name)  # fmt: skip
     return unsynchronised(cluster, wanted(variation))
 
 
@@ -97,12 +97,14 @@ def expires_and_is_mirrored(cluster: Cluster, variation: Variation) -> str | Non
     kept, temporary = f"orders.{variation.word}", f"orders.{variation.word}.tmp"
     queues = cluster.queues
     if queues[kept]["policy"] != "ha":
-        return _("{queue} no longer follows the policy ha; only queues that end in .tmp were meant.", queue=kept)
+        return _("The policy ha no longer applies to {queue}. Only queues whose names end in .tmp were meant.",
+                 queue=kept)  # fmt: skip
     if len(found := priorities(cluster, temporary)) > len(set(found)):
         return _("Both policies match {queue} at the same priority: RabbitMQ does not define which of them applies.",
                  queue=temporary)  # fmt: skip
     if queues[temporary]["policy"] == "ha":
-        return _("{queue} still follows ha: of the policies that match, the one with the highest priority applies.",
+        return _("The policy ha still applies to {queue}: of the policies that match, the one with the highest "
+                 "priority applies.",
                  queue=temporary)  # fmt: skip
     if not queues[temporary]["mirrored"]:
         return _("{queue} is no longer mirrored. Only one policy applies to a queue: the keys of ha are not added to "
@@ -147,7 +149,7 @@ def survives(cluster: Cluster, variation: Variation) -> str | None:
     master = variation.nodes[0]
     before = queue_of(cluster, "orders")
     if before["master"] != master:
-        return _("The master is no longer on {node}, where it is to die.", node=master)
+        return _("The master is no longer on {node}, the node that will be killed.", node=master)
     if of_the_first(variation.messages, before["ids"]) < variation.messages:
         return _("Messages are gone before {node} is killed: something in the answer removes them.", node=master)
     mirrors = before["mirrors"]
@@ -163,12 +165,14 @@ def survives(cluster: Cluster, variation: Variation) -> str | None:
 EXERCISES = (
     Exercise(
         key="10-two-copies",
-        question="Queues whose names begin with “orders.”, dot included, are to have two complete copies each, in any "
-        "cluster, with the messages that they hold already. All other queues stay as they are. Which policy does it?",
+        question="Each queue whose name begins with “orders.”, including the dot, must have two complete copies, in "
+        "any cluster. The copies must also have the messages that the queue already has. All other queues stay as they "
+        "are. Which policy does this?",
         hints=(
-            "The pattern is a regular expression that is searched anywhere in a name: what stands for the beginning?",
-            "A dot in a regular expression is any character. A backslash before it makes it a dot.",
-            "exactly counts the master too. For what is there already look at ha-sync-mode.",
+            "The pattern is a regular expression, and RabbitMQ searches for it anywhere in a name. Which character "
+            "stands for the beginning of the name?",
+            "A dot in a regular expression matches any character. With a backslash before it, it matches only a dot.",
+            "exactly counts the master, too. For the messages that the queue already has, see ha-sync-mode.",
         ),
         form=Form.POLICY,
         begin=several_queues,
@@ -176,12 +180,12 @@ EXERCISES = (
     ),
     Exercise(
         key="10-ttl",
-        question="The policy ha gives every queue beginning with “orders.” two copies (exactly, 2, automatic) at "
-        "priority 0. What is published from now on to those that end in “.tmp” is to expire after 60 seconds. "
-        "Write one more policy for that, and leave the mirroring as it is.",
+        question="The policy ha gives every queue whose name begins with “orders.” two copies (exactly, 2, automatic). "
+        "Its priority is 0. From now on, messages that are published to queues whose names end in “.tmp” must expire "
+        "after 60 seconds. Write one more policy for this, and do not change the mirroring.",
         hints=(
-            "Which of two matching policies applies is a matter of priority.",
-            "Only one applies. Whatever ha does for the queue, the new policy has to do as well.",
+            "If two policies match, their priorities decide which one applies.",
+            "Only one policy applies to a queue. So the new policy also needs the keys of ha.",
             "message-ttl is in milliseconds.",
         ),
         form=Form.POLICY,
@@ -190,11 +194,11 @@ EXERCISES = (
     ),
     Exercise(
         key="10-late-mirror",
-        question="The queue orders has its master on a, messages, and no mirror. Write the steps after which a can be "
-        "killed and not one of these messages is lost. Your list ends before a is killed.",
+        question="The queue orders has its master on a. It has messages, but no mirror. Write steps after which a can "
+        "be killed without losing any of these messages. Your list ends before a is killed.",
         hints=(
-            "A policy adds mirrors to a queue that is there. What do they hold?",
-            "There is a verb that has a queue's mirrors filled, and a key that does it by itself.",
+            "A policy adds mirrors to an existing queue. Which messages do these mirrors have?",
+            "One verb synchronises the mirrors of a queue, and with one policy key they synchronise automatically.",
         ),
         form=Form.STEPS,
         begin=one_copy,

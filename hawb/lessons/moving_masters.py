@@ -32,7 +32,7 @@ def declared_and_spread(cluster: Cluster, variation: Variation) -> str | None:
     for name in (*names, other):
         cluster.declare(name, node=first)
     if queue_of(cluster, other)["policy"] is not None:
-        return f"The policy reaches {other} too. A pattern is searched anywhere in a name."
+        return f"The policy also matches {other}. RabbitMQ searches for a pattern anywhere in a name."
     for name in names:
         if (mirrors := len(queue_of(cluster, name)["mirrors"])) != len(variation.nodes) - 1:
             return f"{name} has {counted(mirrors, 'mirror')}; the task asks for one on every other node."

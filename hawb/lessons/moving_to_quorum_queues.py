@@ -63,7 +63,7 @@ def full_and_given_up(cluster: Cluster, variation: Variation) -> str | None:
     """Require that a full queue rejects publishes, and that often requeued messages are dead-lettered."""
     name, other = f"orders.{variation.word}", f"reorders.{variation.word}"
     if queue_of(cluster, other)["policy"] is not None:
-        return f"The policy reaches {other} too. A pattern is searched anywhere in a name."
+        return f"The policy also matches {other}. RabbitMQ searches for a pattern anywhere in a name."
     if queue_of(cluster, name)["policy"] is None:
         return f"{name} does not follow the policy. Does the pattern match? Does a quorum queue know every key in it?"
     return full_and_frank(cluster.copy(), name, variation) or given_up(cluster.copy(), name, MOST_RETURNS)

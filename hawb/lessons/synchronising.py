@@ -121,7 +121,10 @@ def archives_alone(cluster: Cluster, variation: Variation) -> str | None:
         if len(found := priorities(cluster, name)) > len(set(found)):
             return f"Both policies match {name} at the same priority: RabbitMQ does not define which of them applies."
         if queue["policy"] == "ha":
-            return f"{name} still follows ha: of the policies that match, the one with the highest priority applies."
+            return (
+                f"The policy ha still applies to {name}: of the policies that match, the one with the highest priority "
+                "applies."
+            )
         if queue["messages"] < variation.messages:
             return f"{name} has {counted(queue['messages'])} left of {variation.messages:,}."
         if len(queue["mirrors"]) != len(mirrors):
@@ -130,7 +133,7 @@ def archives_alone(cluster: Cluster, variation: Variation) -> str | None:
             return f"After their nodes' restart the mirrors of {name} on {listing(behind)} are not synchronised."
     for name in others(variation):
         if queue_of(cluster, name)["policy"] != "ha":
-            return f"The policy reaches {name} too, which is always in use and would be blocked."
+            return f"The policy also matches {name}, which is always in use and would be blocked."
     return None
 
 

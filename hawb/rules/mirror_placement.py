@@ -34,7 +34,7 @@ def all_nodes(master, available):
 
 
 def exactly(count, master, mirrors, shuffled):
-    """Return the replicas of ha-mode exactly: existing mirrors are kept, and random nodes are added.
+    """Return the replicas for ha-mode exactly: keep the existing mirrors, then add nodes chosen at random.
 
     Mirrors are kept oldest first, whether they are synchronised or not. With fewer nodes than `count` every node holds
     a replica, and mirrors are added when nodes join.

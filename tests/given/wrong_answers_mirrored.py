@@ -38,8 +38,8 @@ def everywhere(**keys: str) -> dict:
 
 ON_MIRRORED_QUEUES = {
     "10-two-copies": [
-        (policy("orders", TWO), "The policy reaches reorders.eu too"),
-        (policy("^orders.", TWO), "The policy reaches orders-eu too"),
+        (policy("orders", TWO), "The policy also matches reorders.eu"),
+        (policy("^orders.", TWO), "The policy also matches orders-eu"),
         (policy(r"^orders\.eu", TWO), r"It works in the cluster that you see, but .* orders\.us is not mirrored"),
         (policy(r"^orders\.", {"ha-mode": "all"}), "has 3 running replicas; the task asks for two"),
         (policy(r"^orders\.", {"ha-mode": "exactly", "ha-params": 2}), "lacks the messages that were published"),
@@ -51,8 +51,8 @@ ON_MIRRORED_QUEUES = {
     "10-ttl": [
         (policy(r"\.tmp$", TTL, priority=1), "is no longer mirrored"),
         (policy(r"\.tmp$", TWO | TTL), "at the same priority: RabbitMQ does not define"),
-        (policy(r"\.tmp$", TWO | TTL, priority=-1), "still follows ha"),
-        (policy("^orders", TWO | TTL, priority=1), "orders.eu no longer follows the policy ha"),
+        (policy(r"\.tmp$", TWO | TTL, priority=-1), "The policy ha still applies to"),
+        (policy("^orders", TWO | TTL, priority=1), "The policy ha no longer applies to orders.eu"),
         (policy(r"\.tmp$", TWO | {"message-ttl": 60}, priority=1), "A message-ttl is in milliseconds"),
         (policy(r"\.tmp$", TWO | {"expires": 60000}, priority=1), "The queue orders.eu.tmp is gone"),
         (policy(r"\.tmp$", TTL, name="ha", priority=1), "is no longer mirrored"),
@@ -133,7 +133,7 @@ ON_MIRRORED_QUEUES = {
     ],
     "12-idle": [
         (policy(r"^archive\.", AUTOMATIC), "at the same priority: RabbitMQ does not define"),
-        (policy(r"^archive\.", AUTOMATIC, priority=-1), "still follows ha"),
+        (policy(r"^archive\.", AUTOMATIC, priority=-1), "The policy ha still applies to"),
         (policy("archive", AUTOMATIC, priority=1), r"reaches orders\.archive\.eu too"),
         (policy("^archive", AUTOMATIC, priority=1), "reaches archived-eu too"),
         (policy(r"^archive\.", {"ha-mode": "all"}, priority=1), "the mirrors of archive.eu on b and c are not synch"),
@@ -256,7 +256,7 @@ ON_MIRRORED_QUEUES = {
         (policy(r"^orders\.", SPREAD | {"queue-master-locator": "balanced"}), "invalid queue-master-locator value"),
         (policy(r"^orders\.", {"queue-master-locator": "min-masters"}), "orders.eu.1 has no mirrors; the task"),
         (policy(r"^orders\.", TWO | {"queue-master-locator": "min-masters"}), "has 1 mirror; the task asks for one"),
-        (policy("orders", SPREAD), "The policy reaches reorders.eu too"),
+        (policy("orders", SPREAD), "The policy also matches reorders.eu"),
         (policy(r"^orders\.eu", SPREAD), "but not in one of .*: orders.us.1 has no mirrors"),
         (
             policy(r"^orders\.", SPREAD | {"ha-mode": "nodes", "ha-params": ["a", "b", "c"]}),

@@ -175,7 +175,7 @@ ON_QUORUM_QUEUES = {
         (policy(r"^orders\.", REWRITTEN | {"delivery-limit": 4}), "5 times, which is allowed, and is gone"),
         (policy(r"^orders\.", REWRITTEN | {"delivery-limit": -1}), "6 times, and is delivered again"),
         (policy(r"^orders\.", FULL | {"delivery-limit": 5}), "did not come to dead"),
-        (policy("orders", REWRITTEN), "The policy reaches reorders.eu too"),
+        (policy("orders", REWRITTEN), "The policy also matches reorders.eu"),
         (policy(r"^orders\.eu", REWRITTEN), "but not in one of .*: orders.us does not follow the policy"),
     ],
     "20-move": [

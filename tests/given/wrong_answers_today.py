@@ -22,7 +22,7 @@ ON_TODAY = {
         (policy(OURS, RESCUE | {"delivery-limit": -1}), "crashed 40 workers"),
         (policy(OURS, {"delivery-limit": 2}), "Then the message was gone: nothing came to “looked into”"),
         (policy(OURS, {"delivery-limit": 2, "dead-letter-exchange": "rescue"}), "Then the message was gone"),
-        (policy("orders", RESCUE | {"delivery-limit": 2}), "The policy reaches reorders.eu too"),
+        (policy("orders", RESCUE | {"delivery-limit": 2}), "The policy also matches reorders.eu"),
         (policy(r"^orders\.eu", RESCUE | {"delivery-limit": 2}), "in one of the nodes w3, w1 and w2"),
         (policy(OURS, RESCUE | {"delivery-limit": 2, "max-length": 5}), "The message has crashed no workers"),
         (stories("stop a"), "is not a policy"),

@@ -82,7 +82,7 @@ def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(tmp_path, kept,
         question(page, "In which state is orders.eu then?").get_by_role("button", name="deleted").click()
         page.get_by_text("It is: down. You said deleted: why not?").wait_for()
         answer(page, "10-two-copies", '{"pattern": "orders", "definition": {"ha-mode": "exactly", "ha-params": 2}}')
-        page.get_by_text("✕ The policy reaches").wait_for()
+        page.get_by_text("✕ The policy also matches").wait_for()
         definition = '{"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}'
         answer(page, "10-two-copies", rf"""{{"pattern": r"^orders\.", "definition": {definition}}}""")
         page.get_by_text("✓ Right, in this cluster and in 3 others").wait_for()
