@@ -183,7 +183,7 @@ EXERCISES = (
     Exercise(
         key="28-poison",
         question="RabbitMQ 4.3. Now and then a message in a queue whose name begins with “orders.” crashes the worker "
-        "that gets it, and the next one as well. It may crash three workers, and no fourth. Then it is to be in the "
+        "that gets it, and the next one as well. It may crash three workers, but not a fourth. Then it must be in the "
         "queue “looked into”, which is bound to the exchange rescue by the key poison. Other queues stay as they are. "
         "Write the policy.",
         hints=(
@@ -198,12 +198,12 @@ EXERCISES = (
     Exercise(
         key="28-reach",
         question="RabbitMQ 4.3, net_ticktime is 60 s. Workers of a queue whose name begins with “orders.” are on other "
-        f"nodes than its leader. Now and then a link is gone for {CUT_S} s; then each is to go on with the messages "
-        f"that it holds, and nobody else is to get them. If a worker's node is killed, others are to have them within "
+        f"nodes than its leader. Sometimes a link fails for {CUT_S} s. Then each worker must keep its messages, and no "
+        "other worker may receive them. If a worker's node is killed, other workers must receive its messages within "
         f"{SOON_S} s. Write the policy.",
         hints=(
-            "A kill is noticed at once. When is a link missed that drops everything?",
-            "From then on the time runs for which a consumer out of reach keeps what it holds.",
+            "Nodes detect a kill at once. When do they detect that a link drops all data?",
+            "From then on, the timeout runs after which a consumer out of reach loses its messages.",
             "The key is consumer-disconnected-timeout, in milliseconds.",
         ),
         form=Form.POLICY,
@@ -212,13 +212,13 @@ EXERCISES = (
     ),
     Exercise(
         key="28-replace",
-        question="RabbitMQ 4.3. The quorum queues orders and bills have members on a, b and c. c is to be replaced by "
-        "d, a new machine: in the end the members are on a, b and d, and c is no part of the cluster. After each of "
-        "your steps any one node may be killed, and neither queue may stand still then.",
+        question="RabbitMQ 4.3. The quorum queues orders and bills have members on a, b and c. Replace c by d, a new "
+        "machine: in the end, the members must be on a, b and d, and c must not be in the cluster. After each of your "
+        "steps, both queues must stay available if any one node is killed.",
         hints=(
-            "While c is off, how many more may fail?",
-            "A fourth member first, or a third one less?",
-            "A node has to be off before it is forgotten, but it need not have members then.",
+            "While c is down, how many more nodes may fail?",
+            "Do you first add a fourth member, or first remove the third one?",
+            "A node must be down before it is forgotten. You can remove its members before that.",
         ),
         form=Form.STEPS,
         begin=one_is_to_go,
@@ -227,12 +227,13 @@ EXERCISES = (
     ),
     Exercise(
         key="28-leaders",
-        question="RabbitMQ 4.3. Six quorum queues, orders.1 to orders.6, were declared by a client on a, which leads "
-        "them all. Restart all three nodes (rabbitmqctl stop, and start). No queue may be out of use for more than 2 s "
-        "all in all, and in the end each node leads two.",
+        question="RabbitMQ 4.3. Six quorum queues, orders.1 to orders.6, were declared by a client on a, so all "
+        "leaders are on a. Restart all three nodes (rabbitmqctl stop, and start). No queue may be unavailable for more "
+        "than 2 s in total, and in the end each node must have two leaders.",
         hints=(
-            "Who leads a queue after its leader was stopped: the one that was asked to, or the first to ask for votes?",
-            "One node after the other. What gives a node that is back its share?",
+            "Which member leads a queue after its leader was stopped: a chosen one, or the first one that asks for "
+            "votes?",
+            "Restart one node after the other. What gives a restarted node its share of the leaders?",
             "The step is {rebalance: true}.",
         ),
         form=Form.STEPS,

@@ -100,10 +100,10 @@ EXERCISES = (
     Exercise(
         key="15-forget",
         question="The queue orders is mirrored to a and b; c has no copy of it. b was stopped. Then a, which had the "
-        "master, was lost with its disk; only c runs. Bring orders back with all its messages, and have b and c "
-        "running.",
+        "master, was lost with its disk. Only c runs. In the end, orders must be available with all its messages, and "
+        "b and c must run.",
         hints=(
-            "A mirror whose node is started again empties itself, as long as the records name another master.",
+            "If a mirror's node starts while the queue record names another master, the mirror discards its messages.",
             "forget_cluster_node makes a mirror the master if its node is down. The order of steps decides.",
             "The step is {forget_cluster_node: {node: a}}.",
         ),
@@ -114,14 +114,15 @@ EXERCISES = (
     ),
     Exercise(
         key="15-heir",
-        question="Three nodes, and orders is mirrored to all. b was stopped, ten more messages were published, c was "
-        "stopped, and then a, which had the master, was lost with its disk. No node runs. Bring orders back with "
-        "all its messages, and have b and c running.",
+        question="orders is mirrored to all three nodes. b was stopped, ten more messages were published, c was "
+        "stopped, and then a, which had the master, was lost with its disk. No node runs. In the end, orders must be "
+        "available with all its messages, and b and c must run.",
         hints=(
             "With all nodes down: {forget_cluster_node: {node: a, from: c, offline: true}}.",
-            "The oldest mirror whose node is a member and down becomes the master. Which one is that, and what does it "
-            "hold?",
-            "A node that is no member cannot get the master. A forgotten node boots again after reset and join.",
+            "The oldest mirror whose node is a member and down becomes the master. Which mirror is that, and which "
+            "messages does it have?",
+            "A node that is not a member of the cluster cannot get the master. A forgotten node boots again after "
+            "reset and join.",
         ),
         form=Form.STEPS,
         begin=two_copies_left,
@@ -131,11 +132,12 @@ EXERCISES = (
     Exercise(
         key="15-ordered",
         question="The queue orders is mirrored to all nodes, and its master is on c. a was restarted a while ago. Stop "
-        "all nodes so that in the morning a can be started first, b when a runs, and c when b runs. No node may "
-        "have to wait, orders must be available as soon as a runs, and nothing may be lost.",
+        "all nodes so that in the morning a can be started first, then b, then c, each as soon as the previous node "
+        "runs. No node may have to wait, orders must be available as soon as a runs, and no message may be lost.",
         hints=(
             "The last node to stop does not wait when it starts.",
-            "What does a hold since its restart? And what does a stopped master do whose mirrors are incomplete?",
+            "Which messages does a have since its restart? And what does a master do when it is stopped while its "
+            "mirrors are not synchronised?",
         ),
         form=Form.STEPS,
         begin=one_is_behind,

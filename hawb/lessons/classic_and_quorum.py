@@ -161,11 +161,12 @@ EXERCISES = (
     Exercise(
         key="19-rooms",
         question="Two rooms with two machines each: a and b in one, c and d in the other. Declare the queue orders, "
-        "with a policy if it needs one. Whichever room loses its power, both machines at once, the other is to serve "
-        "orders again two minutes later, and nothing that was confirmed may be lost.",
+        "with a policy if it needs one. Either room may lose its power, so that both of its machines fail at once. Two "
+        "minutes later, the other room must serve orders again, and no confirmed message may be lost.",
         hints=(
             "A quorum queue needs more than half of its members. In which room are they?",
-            "A mirrored queue goes on with one copy. Where does that have to be, whichever room is left?",
+            "A mirrored queue continues with one copy. On which nodes must it have copies, so that either room has "
+            "one?",
             "The steps are {set_policy: {name: ha, pattern: '^orders', definition: {ha-mode: …}}} and "
             "{declare: {queue: orders}}.",
         ),
@@ -176,15 +177,16 @@ EXERCISES = (
     ),
     Exercise(
         key="19-choose",
-        question="RabbitMQ 3.10, and a policy that mirrors every classic queue to all nodes. Declare four queues. "
-        "orders: nothing that was confirmed may be lost when the other nodes are restarted, nobody synchronises, and "
-        "the node that serves it is killed. urgent: ten priorities; what is published with priority 9 overtakes what "
-        "has priority 1. answers: belongs to the connection named client and goes with it. jobs: a message that is "
-        "given back for the fourth time goes to the queue dead, which exists.",
+        question="A cluster of RabbitMQ 3.10 has a policy that mirrors every classic queue to all nodes. Declare four "
+        "queues. orders: no confirmed message may be lost if the other nodes are restarted, the queue is not "
+        "synchronised, and the node of its master or leader is killed. urgent: it has ten priorities, and messages of "
+        "priority 9 overtake messages of priority 1. answers: it belongs to the connection named client and is deleted "
+        "with this connection. jobs: a message that is returned for the fourth time goes to the queue dead, which "
+        "exists.",
         hints=(
-            "Two of them can only be classic, one can only be a quorum queue. Which ones does the table say?",
-            "The step is {declare: {queue: urgent, arguments: {x-max-priority: 10}}}; exclusive: true and connection: "
-            "client stand beside queue.",
+            "Two of them can only be classic, one can only be a quorum queue. See the table above.",
+            "The step is {declare: {queue: urgent, arguments: {x-max-priority: 10}}}; write exclusive: true and "
+            "connection: client beside queue.",
             "For jobs: x-delivery-limit, x-dead-letter-exchange '' (the default exchange), x-dead-letter-routing-key.",
         ),
         form=Form.STEPS,
@@ -196,12 +198,12 @@ EXERCISES = (
         key="19-replace",
         question="All three machines are replaced, one after the other, each by a new one of the same name with an "
         "empty disk: {wipe: a}, {forget_cluster_node: {node: a}}, {join: a}. The queue mirrored is mirrored to all "
-        "nodes (manual synchronisation), the queue quorum has a member on each. In the end both are to have "
-        "everything on all three nodes.",
+        "nodes (manual synchronisation), the queue quorum has a member on each. In the end, both queues must have all "
+        "messages on all three nodes.",
         hints=(
-            "What does each type do by itself when a node joins?",
-            "mirrored gets an empty mirror, and somebody has to fill it before the next machine goes.",
-            "quorum gets nothing: {grow: {node: a}} gives all quorum queues a member there.",
+            "What does each queue type do automatically when a node joins?",
+            "The queue mirrored gets an empty mirror. Synchronise it before you replace the next machine.",
+            "The queue quorum gets no member: {grow: {node: a}} gives all quorum queues a member on a.",
         ),
         form=Form.STEPS,
         begin=both_types,

@@ -103,8 +103,8 @@ EXERCISES = (
     Exercise(
         key="14-full",
         question="Queues whose names begin with “orders.” need a mirror on every other node and room for exactly 1,000 "
-        "messages. A client that publishes more has to learn of it: no confirmed message may be missing afterwards, "
-        "not even if the master's node is killed. Write the policy.",
+        "messages. A client that publishes more messages must be informed: no confirmed message may be missing "
+        "afterwards, not even if the master's node is killed. Write the policy.",
         hints=(
             "One key limits a queue's length, in messages.",
             "By default a queue that is too long drops its head: messages that were confirmed long ago.",
@@ -120,10 +120,10 @@ EXERCISES = (
         "connected to c, holds up to five messages at a time. It has processed them, but not acknowledged them yet. "
         "Restart a so that no message is delivered twice, and that all messages are acknowledged in the end.",
         hints=(
-            "What a consumer holds when the master goes down is delivered again.",
-            "A consumer that acknowledges is sent the next messages, as long as it is not cancelled.",
-            "A cancelled consumer keeps what it holds, and can acknowledge it: {cancel: worker}, then {ack: {consumer: "
-            "worker}}. Another one takes the rest: {consume: {consumer: late, queue: orders}}.",
+            "Messages that a consumer has not acknowledged when the master goes down are delivered again.",
+            "When a consumer acknowledges messages, it receives the next ones, unless it is cancelled.",
+            "A cancelled consumer keeps its messages, and can acknowledge them: {cancel: worker}, then {ack: "
+            "{consumer: worker}}. Another consumer takes the rest: {consume: {consumer: late, queue: orders}}.",
         ),
         form=Form.STEPS,
         begin=worked_on,
@@ -133,12 +133,12 @@ EXERCISES = (
     Exercise(
         key="14-ticktime",
         question="Three nodes, a queue that is mirrored to all of them, and a publisher that sends 100 messages a "
-        "second. Now and then a network switch restarts, and for 20 s nothing reaches one of the nodes: that must "
-        "not become a partition. And if a mirror's host loses power, the publisher may be blocked for at most 35 s. "
-        "Which net_ticktime achieves both, at whatever moment Erlang detects a silent node?",
+        "second. Now and then a network switch restarts, and for 20 s nothing reaches one of the nodes: this must not "
+        "cause a partition. If a mirror's host loses power, the publisher may be blocked for at most 35 s. Which "
+        "net_ticktime meets both requirements, whenever Erlang detects a silent node?",
         hints=(
-            "Erlang takes a node for dead that has been silent for three quarters to five quarters of net_ticktime.",
-            "The earliest moment matters for the switch, the latest for the host.",
+            "Erlang considers a node down after it was silent for three quarters to five quarters of net_ticktime.",
+            "For the switch, the earliest detection matters. For the host, the latest detection matters.",
             "The publisher can send between 300 and 600 messages before it is blocked.",
         ),
         form=Form.SETTINGS,

@@ -59,12 +59,12 @@ EXERCISES = (
         "synchronised when the logs begin. On b: “10:02:11 RabbitMQ is asked to stop”, “10:02:40 Starting RabbitMQ "
         "3.10.8”, “10:02:44 Mirrored queue 'orders': Adding mirror on node b”, “10:07:31 node a down: "
         "connection_closed”, “10:07:31 Mirrored queue 'orders': Promoting mirror on b to master”. On c: “10:07:03 "
-        "RabbitMQ is asked to stop”, and nothing after it. a's log breaks off at 10:06:58, in the middle of nothing. "
-        "Write the steps that these lines tell of. What they cost follows from them.",
+        "RabbitMQ is asked to stop”, and nothing after it. a's log ends suddenly at 10:06:58. Write the steps that "
+        "these log lines describe. hawb derives the loss from these steps.",
         hints=(
-            "A node that is asked to stop says so. One that is killed says nothing; who says it?",
-            "connection_closed is seen at once. What would b have written if a had lost its power?",
-            "Nothing has to be said of the mirror, nor of who takes over: the rules see to that.",
+            "A node that is asked to stop logs this. A node that is killed logs nothing. Which node logs the kill?",
+            "connection_closed is detected at once. What would b have logged if a had lost power?",
+            "You need no steps for the mirror and the promotion: they follow from the rules.",
         ),
         form=Form.STEPS,
         begin=before,

@@ -69,8 +69,8 @@ EXERCISES = (
     Exercise(
         key="23-members",
         question="Five nodes a to e of RabbitMQ 3.13. The quorum queue orders was declared while only a ran; later b "
-        "was added, and it has two members. See to it that any one node may fail with orders still taking messages, "
-        "with as few members as that takes.",
+        "was added, and it has two members. Add as few members as possible, so that orders still accepts messages if "
+        "any one node fails.",
         hints=(
             "What is a majority of two, of three, of four?",
             "{add_member: {queue: orders, node: c}} adds one.",
@@ -83,11 +83,11 @@ EXERCISES = (
     Exercise(
         key="23-mirrors",
         question="Five nodes. A classic queue whose name begins with “orders.” has messages and no mirrors. Write a "
-        "policy after which any two nodes may be killed at once, and the queue is still in use with every message, "
-        "with as few copies as that takes.",
+        "policy with as few copies as possible, so that the queue is still available with every message if any two "
+        "nodes are killed at once.",
         hints=(
-            "No majority is asked here. How many copies are left of n when two are gone?",
-            "A new mirror has nothing of what was there before it.",
+            "A mirrored queue needs no majority. If two of n copies are lost, how many are left?",
+            "A new mirror does not have the messages that were published before it joined.",
         ),
         form=Form.POLICY,
         begin=unmirrored,

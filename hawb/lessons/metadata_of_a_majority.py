@@ -164,12 +164,12 @@ def longest_unwritable(cluster: Cluster) -> Unwritable:
 EXERCISES = (
     Exercise(
         key="27-dark",
-        question="Five nodes, a to e, were stopped one after the other, e last. Then d's disk was lost. Bring up as "
-        "much as is needed for metadata to be changed, and no more: in the end three nodes run, and d is one of them.",
+        question="Five nodes, a to e, were stopped one after the other, e last. Then d's disk was lost. Start only as "
+        "many nodes as are needed to change metadata: in the end, three nodes must run, and d must be one of them.",
         hints=(
-            "Who stopped last does not matter. How many does?",
-            "d cannot join before there is somebody who can decide that. It has been a member all the time.",
-            "What was needed for a while can be stopped again.",
+            "It does not matter which node stopped last. It matters how many nodes run.",
+            "d cannot join before a majority of the members runs. d was a member all the time, so it is counted.",
+            "You can stop a node again when it is no longer needed.",
         ),
         form=Form.STEPS,
         begin=all_dark,
@@ -179,8 +179,8 @@ EXERCISES = (
     Exercise(
         key="27-sites",
         question="Four nodes: a and b in the north, c and d in the south. Two more are ready to join: e in the north, "
-        "f in a third place. If any one place is cut off, the others are to be able to declare queues. a, b, c and d "
-        "are to go on running.",
+        "f in a third place. If any one place is cut off, clients in the other places must be able to declare queues. "
+        "a, b, c and d must stay up.",
         hints=(
             "What is a majority of four? Of five, of six?",
             "No place may be needed for a majority.",
@@ -193,12 +193,12 @@ EXERCISES = (
     ),
     Exercise(
         key="27-rolled",
-        question="Five nodes, a to e. d was stopped, e has lost its disk. a, b and c get more memory: each has to be "
-        "off for a minute, and runs again in the end. All the while no client's declaration of a queue may fail.",
+        question="Five nodes, a to e. d was stopped, and e has lost its disk. a, b and c get more memory: each of them "
+        "must be down for a minute, and must run in the end. Meanwhile, no client's declaration of a queue may fail.",
         hints=(
             "A declaration waits for 30 s. An election takes less.",
-            "With two of five missing, how many more may go?",
-            "{wait: 60} lets a minute pass. A node that runs again can stand in for the next.",
+            "Two of five nodes are down. How many more may go down?",
+            "{wait: 60} lets a minute pass. Once a node runs again, the next one can go down.",
         ),
         form=Form.STEPS,
         begin=two_are_missing,

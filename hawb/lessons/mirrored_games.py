@@ -105,7 +105,10 @@ GAMES = (
         question="Both mirrors of orders are empty: their nodes were restarted this morning. You are on a train and "
         "can only open the page of policies; you cannot run rabbitmqctl sync_queue. The host of a is about to fail.",
         fate="a is killed",
-        hints=("With which key does a queue synchronise by itself?", "Does it wait for the next mirror to join?"),
+        hints=(
+            "Which key makes a queue synchronise automatically?",
+            "Does a queue with this key wait until the next mirror joins?",
+        ),
         begin=emptied,
         judge=keeps(lambda cluster, variation: cluster.kill(variation.nodes[0]), "orders"),
         verbs=("set_policy", "clear_policy"),
@@ -115,11 +118,12 @@ GAMES = (
     Game(
         key="13-before-it-leaves",
         title="Before it leaves",
-        question="a has to go down now, for a new power supply; it comes back with its disk. Both mirrors of orders "
-        "are empty, and the policy says ha-promote-on-shutdown: always. Two moves, after which a is down.",
+        question="Node a must go down now, because it gets a new power supply. It comes back with its disk. Both "
+        "mirrors of orders are empty, and the policy has ha-promote-on-shutdown: always. You have two moves, after "
+        "which a must be down.",
         fate="a is started again",
         hints=(
-            "Two keys, one for stopping and one for killing. What do both say now?",
+            "There are two promote keys, one for a stop and one for a kill. Which values do they have now?",
             "A mirror that may not take over waits. So does the queue.",
         ),
         begin=lambda variation: emptied(variation, ha_promote_on_shutdown="always"),
@@ -131,10 +135,10 @@ GAMES = (
     Game(
         key="14-confirmed-by-nobody",
         title="Confirmed by nobody",
-        question="orders is durable, on a alone, and all its messages are on a's disk. Find two moves after which a "
-        "confirmed message is nowhere.",
+        question="orders is durable. Its only copy is on a, and all its messages are on a's disk. Find two moves after "
+        "which a confirmed message is in no queue and on no disk.",
         hints=(
-            "What is on the disk comes back. What about a message that never reached a queue?",
+            "The messages on the disk come back. What about a message that was never routed to a queue?",
             "Which replicas have to answer if an exchange finds no queue?",
         ),
         begin=alone,
@@ -146,11 +150,14 @@ GAMES = (
     Game(
         key="15-first-light",
         title="First light",
-        question="A long power cut. a was stopped first, b later, c last, and orders was published to in between. The "
-        "power is back for good, and clients want their orders. Which node do you start? You have two moves, after "
-        "which orders has to be available; then all other nodes are started.",
+        question="There was a long power cut. a was stopped first, then b, and c last, and clients published to orders "
+        "in between. The power is back now, and clients need their messages. Which node do you start? You have two "
+        "moves, after which orders must be available. Then all other nodes are started.",
         fate="all nodes are started",
-        hints=("The node that stopped last knows most.", "A node that is forced to boot trusts its own records."),
+        hints=(
+            "The node that stopped last has the newest data.",
+            "A node that is forced to boot uses its own data, even if it is older.",
+        ),
         begin=fully_down,
         judge=serves("orders"),
         verbs=("start", "force_boot", "forget_cluster_node"),

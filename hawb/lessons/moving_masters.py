@@ -134,7 +134,7 @@ EXERCISES = (
         hints=(
             "The locator of a new queue's master can be set in three places. One of them is a policy.",
             "One of the locators takes the node with the fewest masters.",
-            "One policy applies to a queue, so mirrors and masters have to be in the same one.",
+            "One policy applies to a queue, so the same policy must set the mirrors and the locator.",
         ),
         form=Form.POLICY,
         begin=one_queue_each,
@@ -142,12 +142,12 @@ EXERCISES = (
     ),
     Exercise(
         key="16-move",
-        question="Three nodes. The policy place keeps the queue orders on a and b (nodes), its master is on a, and b "
-        "is synchronised. a is to be removed. Move the queue to b and c: in the end both have a complete copy and "
-        "no other node has one. At every moment at least two nodes must hold all messages.",
+        question="Three nodes. The policy place keeps the queue orders on a and b (ha-mode nodes). Its master is on a, "
+        "and the mirror on b is synchronised. Node a will be removed. Move the queue to b and c: in the end, only b "
+        "and c have a copy, and both copies are complete. At every moment, at least two nodes must have all messages.",
         hints=(
-            "If c is to get a copy before a gives up its own, there are three for a while.",
-            "A new mirror is empty. What fills it, and when may a leave?",
+            "If c gets a copy before a deletes its own, there are three copies for a while.",
+            "A new mirror is empty. What synchronises it, and when may you remove a from the list?",
             "{set_policy: {name: place, pattern: '^orders$', definition: {ha-mode: nodes, ha-params: [a, b]}}} made "
             "the present policy. The step may be used more than once.",
         ),
@@ -159,12 +159,12 @@ EXERCISES = (
     Exercise(
         key="16-share",
         question="Three nodes and three queues: bills, mails and orders. The policy ha (pattern “”, ha-mode all, "
-        "everything else by default) mirrors them to all nodes. All three masters are on a; b and c were restarted "
-        "a moment ago. Distribute the masters, one on each node. Nothing may be lost, and in the end all mirrors "
-        "have to be synchronised.",
+        "everything else by default) mirrors them to all nodes. All three masters are on a; b and c were restarted a "
+        "moment ago. Distribute the masters, one to each node. No message may be lost, and in the end all mirrors must "
+        "be synchronised.",
         hints=(
-            "rebalance moves masters to mirrors. What do these hold after their restart?",
-            "And what do the mirrors of a queue hold whose master has just moved?",
+            "rebalance moves masters to mirrors. Which messages do the mirrors have after the restarts?",
+            "And which messages do the mirrors of a queue have after its master has moved?",
             "Synchronise each queue, or let the policy do it. The step is {rebalance: true}.",
         ),
         form=Form.STEPS,

@@ -163,10 +163,10 @@ EXERCISES = (
         "From now on every one of them, of either type, is to hold 1,000 messages at most, and the classic ones are to "
         "stay mirrored to all nodes.",
         hints=(
-            "One key that a quorum queue does not know, and the whole policy is none for it.",
-            "Then the next policy that matches is looked at. There may be two.",
-            "{set_policy: {name: ha, pattern: '^orders\\.', definition: {ha-mode: all}, priority: 1}} is how a step "
-            "looks. Which of the two has to come first?",
+            "If a policy has one key that quorum queues do not support, the whole policy does not apply to them.",
+            "Then the next policy that matches applies. You may set two policies.",
+            "{set_policy: {name: ha, pattern: '^orders\\.', definition: {ha-mode: all}, priority: 1}} is an example of "
+            "a step. Which of the two policies needs the higher priority?",
         ),
         form=Form.STEPS,
         begin=both_declared,
@@ -176,14 +176,14 @@ EXERCISES = (
     Exercise(
         key="20-rewrite",
         question="On 3.13 the policy orders (pattern ^orders\\.) says: ha-mode exactly, ha-params 2, queue-mode lazy, "
-        "max-length 1000, overflow reject-publish-dlx, dead-letter-exchange '' and dead-letter-routing-key dead. "
-        "Write it for the quorum queues of 4.0: room for 1,000 messages, publishers are told when it is full and "
-        "nothing that was confirmed is dropped, and a message that is given back for the sixth time goes to the queue "
+        "max-length 1000, overflow reject-publish-dlx, dead-letter-exchange '' and dead-letter-routing-key dead. Write "
+        "this policy for quorum queues of 4.0: a queue has room for 1,000 messages, publishers are informed when it is "
+        "full, it drops no confirmed message, and a message that is returned for the sixth time goes to the queue "
         "dead.",
         hints=(
-            "Some of the keys 4.0 refuses; another one makes quorum queues pass the policy over.",
-            "What does a quorum queue make of reject-publish-dlx?",
-            "How often may a message be given back in 4.0 if nobody says anything, and which key says otherwise?",
+            "4.0 refuses some of the keys. Because of another key, the policy does not apply to quorum queues.",
+            "How does a quorum queue interpret reject-publish-dlx?",
+            "How often may a message be returned in 4.0 by default, and which key changes this?",
         ),
         form=Form.POLICY,
         begin=on_4_0,
@@ -191,17 +191,19 @@ EXERCISES = (
     ),
     Exercise(
         key="20-move",
-        question="A cluster of 3.13 at work: the publisher shop sends 10 messages a second to the mirrored queue "
-        "orders, the consumer worker takes up to 2,000 a second from it, and up to 40,000 messages wait there. Move it "
-        "all to the quorum queue new::orders (orders in the virtual host new). Messages are to be worked off in the "
-        "order in which they came; there is never more than a second in which nobody publishes; nothing is lost; and "
-        "in the end there is no orders left, and new::orders is published to and consumed from.",
+        question="In a cluster of 3.13, the publisher shop sends 10 messages a second to the mirrored queue orders, "
+        "the consumer worker takes up to 2,000 a second from it, and orders has up to 40,000 messages. Move the "
+        "publisher and the consumer to the quorum queue new::orders (orders in the virtual host new). The messages "
+        "must be consumed in the order in which they were published, publishing may stop for at most a second, and no "
+        "message may be lost. In the end, orders must be deleted, and new::orders must have a publisher and a "
+        "consumer.",
         hints=(
             "Steps: {declare: {queue: 'new::orders', arguments: {x-queue-type: quorum}}}, {close: shop}, {publisher: "
             "{name: shop 2, queue: 'new::orders', rate: 10}}, {consume: {consumer: worker 2, queue: 'new::orders', "
             "rate: 2000}}.",
-            "What has to be there before the publisher can go over, and what has to be over before the consumer may?",
-            "Not every cluster has as short a queue as this one. How long does the longest take?",
+            "What must exist before the publisher can move? What must be finished before the consumer can move?",
+            "In other clusters, the queue is longer than in this one. How long does it take to empty the longest "
+            "queue?",
         ),
         form=Form.STEPS,
         begin=at_work,

@@ -124,14 +124,15 @@ def survives_any_place(cluster: Cluster, variation: Variation) -> str | None:
 EXERCISES = (
     Exercise(
         key="18-restart",
-        question="Under ignore c was cut off from a and b. The queue orders, mirrored to all nodes, has had two "
-        "masters since: c's clients have published a hundred messages that must not be lost, and a's clients seven "
-        "that may be. The network works again. Make it one cluster, with all nodes running and c's messages in the "
-        "queue.",
+        question="cluster_partition_handling is ignore, and c was cut off from a and b. Since then, the queue orders, "
+        "which is mirrored to all nodes, has had two masters. Clients on c have published a hundred messages that must "
+        "not be lost. Clients on a have published seven messages that may be lost. The network works again. End the "
+        "partition: all nodes must run, and the queue must have c's messages.",
         hints=(
-            "Who comes up among others takes over what they have. Who has to come up among whom?",
-            "A node that is restarted while another of its own side runs finds that one first.",
-            "stop and start take lists of nodes.",
+            "A node that boots while other nodes run replaces its data with their data. Which nodes must boot while "
+            "which node runs?",
+            "If a node is restarted while another node of its own side runs, it joins that side again.",
+            "stop and start accept lists of nodes.",
         ),
         form=Form.STEPS,
         begin=two_histories,
@@ -140,14 +141,15 @@ EXERCISES = (
     ),
     Exercise(
         key="18-handling",
-        question="Three nodes, and orders is mirrored to all of them, with all mirrors synchronised. Whichever single "
-        "node is cut off for some minutes: the queue is to go on for the other two, nothing that was confirmed may be "
-        "lost, and when the network works again the cluster is to be whole by itself. Which "
-        "cluster_partition_handling does that?",
+        question="orders is mirrored to all three nodes, and all mirrors are synchronised. If any single node is cut "
+        "off for some minutes, the queue must stay available on the other two nodes, no confirmed message may be lost, "
+        "and the partition must end without an administrator when the network works again. Which "
+        "cluster_partition_handling achieves this?",
         hints=(
-            "Two sides that both go on both confirm. One of them is thrown away.",
-            "Who is to stop: those who are fewer, or those who do not reach a certain node?",
-            "It is one of ignore, autoheal, pause_minority and {pause_if_all_down: [NODES], recover: ignore|autoheal}.",
+            "If both sides continue, both confirm messages. RabbitMQ discards the messages of one side.",
+            "Which nodes should pause: the nodes of the smaller side, or the nodes that cannot reach a certain node?",
+            "The answer is one of ignore, autoheal, pause_minority and {pause_if_all_down: [NODES], recover: "
+            "ignore|autoheal}.",
         ),
         form=Form.SETTINGS,
         begin=handled,
@@ -157,10 +159,10 @@ EXERCISES = (
     Exercise(
         key="18-sites",
         question="Five nodes in three places: a and b in the north, c in a third place, d and e in the south. The "
-        "quorum queue orders has members on a, b and d. If any one place is cut off from the other two, the queue is "
-        "to go on for those. Change its members so that it does, with three members in the end.",
+        "quorum queue orders has members on a, b and d. If any one place is cut off from the other two, the queue must "
+        "stay available in these two. Change its members to achieve this. In the end, it must have three members.",
         hints=(
-            "Which places can be missing now? Where is the majority then?",
+            "Which places can be cut off now while the queue stays available? Where is the majority then?",
             "No place may have a majority of the members.",
             "The steps are {add_member: {queue: orders, node: c}} and {delete_member: {queue: orders, node: b}}, for "
             "the nodes of your choice.",

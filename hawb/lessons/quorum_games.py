@@ -89,12 +89,14 @@ GAMES = (
     Game(
         key="17-the-tempting-command",
         title="The tempting command",
-        question="orders is a quorum queue on a, b and c. c could not be reached while five more messages were "
-        "confirmed. Then a and b were killed, and c is left alone without a majority, while users want their "
-        "orders. The handbook has a command that makes c the whole queue at once. You have two moves, after which "
-        "orders has to be available.",
+        question="orders is a quorum queue on a, b and c. While c could not be reached, five more messages were "
+        "confirmed. Then a and b were killed, and c alone is no majority. The handbook has a command that makes c the "
+        "only member at once. You have two moves, after which orders must be available.",
         fate="all nodes are started",
-        hints=("Which of the three disks have everything?", "How many members are a majority of three?"),
+        hints=(
+            "Which of the three disks have all messages?",
+            "How many members are a majority of three?",
+        ),
         begin=one_behind,
         judge=serves("orders"),
         verbs=("start", "force_shrink", "delete_member", "wait"),
@@ -104,12 +106,12 @@ GAMES = (
     Game(
         key="18-find-the-cut",
         title="Find the cut",
-        question="orders is mirrored, its master is on c, and the mirrors on a and b were restarted and are empty. "
-        "The cluster is set to pause_minority, so the network cannot hurt it, says the owner. Show him: no "
-        "node is stopped or killed. Two moves.",
+        question="orders is mirrored, and its master is on c. The nodes a and b were restarted, so their mirrors are "
+        "empty. The owner says that no network failure can cause a loss, because the cluster uses pause_minority. Show "
+        "that this is wrong, without stopping or killing a node. You have two moves.",
         hints=(
-            "Who takes over on the side that goes on, and with what?",
-            "The partition has to be noticed (wait a minute or two), and has to end.",
+            "Which mirror takes over on the side that continues, and which messages does it have?",
+            "The nodes must detect the partition (wait a minute or two), and the partition must end.",
         ),
         begin=empty_mirrors,
         judge=loses(),
@@ -120,11 +122,15 @@ GAMES = (
     Game(
         key="19-one-declaration",
         title="One declaration",
-        question="You declare the queue orders; the rest is not in your hands. Its publishers will be on both sides "
-        "when the network breaks, and when it works again somebody restarts the node that was alone, and "
-        "then a dies. Cluster of 3.10, cluster_partition_handling as it comes (ignore). Two moves.",
+        question="You declare the queue orders, but you cannot influence what follows. When the network fails, "
+        "publishers are on both sides. When it works again, an administrator restarts the node that was alone, and "
+        "then a is killed. The cluster runs 3.10 with the default cluster_partition_handling (ignore). You have two "
+        "moves.",
         fate="c is cut off, a client on either side publishes, the network heals, c is restarted, a is killed",
-        hints=("With mirrors both sides go on, and one of them is thrown away.", "Who agrees by majority?"),
+        hints=(
+            "A mirrored queue continues on both sides, and RabbitMQ discards the messages of one side.",
+            "Which queue type needs a majority?",
+        ),
         begin=lambda variation: bare(variation, "3.10"),
         judge=keeps(torn, "orders"),
         verbs=("declare", "set_policy"),
@@ -134,10 +140,14 @@ GAMES = (
     Game(
         key="20-the-old-script",
         title="The old script",
-        question="A new cluster of 4.0, and the script that made your old one: a policy with ha-mode: all, then the "
-        "queue orders. What do you run instead, so that a's disk may be lost? Two moves.",
+        question="You have a new cluster of 4.0, and the script of your old cluster: it sets a policy with ha-mode: "
+        "all, then it declares the queue orders. What do you run instead, so that no message is lost if a loses its "
+        "disk? You have two moves.",
         fate="messages come, and a loses its disk",
-        hints=("What does 4.0 say to ha-mode?", "The type of a queue is an argument, and it is for life."),
+        hints=(
+            "Does 4.0 accept ha-mode?",
+            "The type of a queue is an argument, and you cannot change it later.",
+        ),
         begin=lambda variation: bare(variation, "4.0"),
         judge=keeps(burnt, "orders"),
         verbs=("declare", "set_policy"),
@@ -147,9 +157,12 @@ GAMES = (
     Game(
         key="27-nobody-decides",
         title="Nobody decides",
-        question="Three nodes of 4.3. Bring it about that no client anywhere can declare a queue, and all three "
-        "nodes run. One move.",
-        hints=("A majority has to reach each other.", "How many sides can a network have?"),
+        question="Three nodes of 4.3. Find one move after which all three nodes run, but no client on any node can "
+        "declare a queue.",
+        hints=(
+            "The nodes of a majority must reach each other.",
+            "How many sides can a network have?",
+        ),
         begin=lambda variation: group(variation, "4.3"),
         judge=nobody_may_declare,
         verbs=("stop", "kill", "partition", "cut", "wait"),
@@ -159,10 +172,9 @@ GAMES = (
     Game(
         key="28-one-bad-worker",
         title="One bad worker",
-        question="orders is a quorum queue of 4.3. A policy, limits, gives it the delivery limit 0, for somebody "
-        "wanted no message delivered twice; nobody thought of a dead letter exchange. A worker is about to "
-        "crash, three times. Two moves, and no message may be gone: what it crashed with may wait in a "
-        "queue named dead.",
+        question="orders is a quorum queue of 4.3. The policy limits sets its delivery limit to 0, so that no message "
+        "is delivered twice. But the queue has no dead letter exchange. A worker will crash three times. You have two "
+        "moves, and no message may be lost: the messages with which it crashed may wait in a queue named dead.",
         fate="a worker takes a message and crashes, three times",
         hints=("What does a quorum queue do with a message above its limit?", "One policy applies: which one?"),
         begin=lambda variation: group(variation, "4.3").set_policy("limits", "^orders$", {"delivery-limit": 0}),

@@ -139,14 +139,14 @@ EXERCISES = (
     Exercise(
         key="17-undone",
         question="The quorum queue orders has a member on each node, and a is its leader. All its messages were "
-        "confirmed. Have five more published that a writes to its disk and that are gone in the end, with all nodes "
-        "running and no confirmed message lost.",
+        "confirmed. Have a client publish five more messages. Node a must write them to its disk, and in the end they "
+        "must be gone, with all nodes running and no confirmed message lost.",
         hints=(
-            "What a majority has on disk stays. So no member but a may get the five.",
-            "If a's log is the longest when all nodes are back, a stays the leader and commits the five. What if the "
-            "others have elected another leader meanwhile?",
-            "A client that survives sends unconfirmed messages again, so it has to go down with its node. The step is "
-            "{publish: {queue: orders, count: 5, node: a}}.",
+            "A message that a majority has on disk stays. So only a may receive the five messages.",
+            "If a's log is the longest when all nodes are back, a stays the leader and commits the five messages. What "
+            "if the other members have elected another leader meanwhile?",
+            "A client whose node stays up sends unconfirmed messages again, so the client's node must go down. The "
+            "step is {publish: {queue: orders, count: 5, node: a}}.",
         ),
         form=Form.STEPS,
         begin=quorum_queue,
@@ -156,8 +156,8 @@ EXERCISES = (
     Exercise(
         key="17-replace",
         question="The quorum queues orders and bills have members on a, b and c. c was lost in a fire, with its disk. "
-        "The new machine d is to replace it: join d to the cluster. Then both queues must have all messages, and "
-        "keep running when any one node is killed.",
+        "Join the new machine d to the cluster to replace c. In the end, both queues must have all messages, and must "
+        "stay available when any one node is killed.",
         hints=(
             "A node that joins gets no members. add_member adds one, grow adds one to every queue.",
             "A lost node's member counts until it is removed.",
@@ -171,12 +171,12 @@ EXERCISES = (
     ),
     Exercise(
         key="17-size",
-        question="Seven nodes, RabbitMQ 3.10. The quorum queue orders must keep running when any two nodes are killed "
-        "at once, and must not store its messages more often than that requires. Which quorum_cluster_size does it "
-        "need, on all nodes, when it is declared?",
+        question="Seven nodes, RabbitMQ 3.10. The quorum queue orders must stay available when any two nodes are "
+        "killed at once, and must have as few members as possible. Which quorum_cluster_size must all nodes have when "
+        "the queue is declared?",
         hints=(
             "A majority of all members has to be left, and killed members still count.",
-            "tolerated_failures says how many may fail.",
+            "The rule tolerated_failures shows how many members may fail.",
         ),
         form=Form.SETTINGS,
         begin=of_seven_nodes,

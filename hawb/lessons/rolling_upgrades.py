@@ -89,13 +89,13 @@ EXERCISES = (
     Exercise(
         key="22-roll",
         question="Nodes a, b and c of RabbitMQ 3.10. orders and calls are mirrored to all nodes (for calls "
-        "ha-promote-on-shutdown is always), votes is a quorum queue of three members, all with their masters, and the "
-        "leader, on a. Restart each node, one after the other. Nothing is to be lost, and none of the queues is to be "
-        "out of use for longer than a second.",
+        "ha-promote-on-shutdown is always), and votes is a quorum queue with three members. The masters and the leader "
+        "are on a. Restart each node, one after the other. No message may be lost, and no queue may be unavailable for "
+        "longer than a second.",
         hints=(
-            "A mirror that was restarted has nothing. Before which stop does that matter?",
-            "A step without a time begins when all that came before is over, so a step that synchronises is waited "
-            "for. Which queues have to be told to?",
+            "After its node was restarted, a mirror is empty. Before which stop does this matter?",
+            "A step without a time begins when all earlier steps have ended, so it waits for a synchronisation. Which "
+            "queues need a command to synchronise?",
         ),
         form=Form.STEPS,
         begin=at_work,
@@ -104,13 +104,14 @@ EXERCISES = (
     ),
     Exercise(
         key="22-probe",
-        question="Nodes a, b and c run as pods: node after node is replaced, in reverse order, the next one as soon as "
-        "the one before is ready. Nobody waits for mirrors. Queues whose names begin with “orders.” have a master on "
-        "each of the nodes, and one mirror (the policy two, priority -1). Write a policy for them under which such an "
-        "upgrade loses nothing, and leaves none of them out of use for longer than a second.",
+        question="Nodes a, b and c run as pods. An upgrade replaces them in reverse order, each node as soon as the "
+        "previous one is ready, and does not wait for mirrors. Queues whose names begin with “orders.” have a master "
+        "on each of the nodes, and one mirror (the policy two, priority -1). Write a policy for these queues. With it, "
+        "such an upgrade must lose no message, and none of these queues may be unavailable for longer than a second.",
         hints=(
-            "Two copies of three nodes: where does the second one go when its node does?",
-            "How does a mirror get what it lacks, where nobody tells it to?",
+            "A queue has two copies, and there are three nodes. Where does RabbitMQ place a copy when its node goes "
+            "down?",
+            "How does a mirror get the missing messages without a command?",
         ),
         form=Form.POLICY,
         begin=of_two_copies,

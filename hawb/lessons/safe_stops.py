@@ -72,13 +72,13 @@ EXERCISES = (
     Exercise(
         key="21-safe",
         question="RabbitMQ 3.10, nodes a, b and c. orders is mirrored to all nodes (the policy ha), jobs is not "
-        "mirrored, votes is a quorum queue with members on a and b. b and c have been restarted, a has not: all "
-        "masters, and the leader, are there. Make it safe to stop a: a controlled stop is to lose nothing and to leave "
-        "all three in use.",
+        "mirrored, votes is a quorum queue with members on a and b. b and c were restarted, so all masters and the "
+        "leader are on a. Make it safe to stop a: after a controlled stop, no message may be lost, and all three "
+        "queues must be available.",
         hints=(
             "Three queues, three reasons. What does each of them lack?",
-            "Who writes {add_member: {queue: votes, node: c}}, and why is that enough for votes?",
-            "A policy that mirrors jobs from now on gives it mirrors that are empty. Which key fills them?",
+            "Why is {add_member: {queue: votes, node: c}} enough for votes?",
+            "A policy that mirrors jobs from now on gives it mirrors that are empty. Which key synchronises them?",
         ),
         form=Form.STEPS,
         begin=unsafe,
@@ -91,8 +91,9 @@ EXERCISES = (
         "check_if_node_is_quorum_critical and check_if_node_is_mirror_sync_critical both pass on a, and a controlled "
         "stop of a nevertheless loses messages that were confirmed.",
         hints=(
-            "One of the checks looks at quorum queues, the other at mirrored ones. What else is there?",
-            "A durable queue with persistent messages waits for its node. Which queue does not, or which messages?",
+            "One check covers quorum queues, and the other one covers mirrored queues. Which other queues are there?",
+            "A durable queue keeps its persistent messages until its node is back. Which other queues or messages are "
+            "lost?",
         ),
         form=Form.STEPS,
         begin=all_is_well,

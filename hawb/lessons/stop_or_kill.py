@@ -88,8 +88,8 @@ EXERCISES = (
         "available again within a second, whether their mirrors are synchronised or not. Messages may be lost.",
         hints=(
             "Which of the two keys makes a queue wait by default?",
-            "The other key must not make it wait. What is its default?",
-            "Synchronising takes time, and the node may be stopped before that is over.",
+            "The other key must not make the queue wait, either. What is its default?",
+            "A synchronisation takes time, and the node may be stopped before it ends.",
         ),
         form=Form.POLICY,
         begin=declared,
@@ -98,12 +98,14 @@ EXERCISES = (
     Exercise(
         key="13-night",
         question="Three nodes. The policy of the queue orders is exactly 2 with ha-promote-on-shutdown always, and you "
-        "may not change it. The master is on a, and all messages are persistent. Shut the whole cluster down, node "
-        "by node, and start it again, so that every message is there in the morning.",
+        "may not change it. The master is on a, and all messages are persistent. Stop all nodes one by one, and start "
+        "them again, so that the queue has every message in the morning.",
         hints=(
-            "Under exactly 2 a mirror whose node goes is replaced at once. What does the new one hold?",
-            "sync_queue fills it before the next node goes. Or is there an order in which no mirror ever takes over?",
-            "The node that stopped last has to be there before the others can come up.",
+            "With exactly 2, RabbitMQ replaces a mirror at once when its node goes down. Which messages does the new "
+            "mirror have?",
+            "sync_queue synchronises the new mirror before you stop the next node. Or is there an order in which no "
+            "mirror ever takes over?",
+            "The node that stopped last must start before the other nodes can start.",
         ),
         form=Form.STEPS,
         begin=two_copies_on_the_move,
@@ -116,9 +118,11 @@ EXERCISES = (
         "synchronised. ha-promote-on-failure is when-synced, so that no unsynchronised mirror takes over. Lose all "
         "messages nevertheless, with kill and start.",
         hints=(
-            "A mirror refuses if the queue's record lists no synchronised mirror. What if it lists one that is dead?",
-            "The record is corrected as soon as a death is detected. Two deaths may be detected together.",
-            "In the end a mirror must be left that holds nothing. kill takes a list of nodes.",
+            "A mirror refuses promotion if the queue record lists no synchronised mirror. What if the record lists a "
+            "mirror whose node is down?",
+            "RabbitMQ corrects the record as soon as it detects that a node is down. It may detect two failures at the "
+            "same time.",
+            "In the end, an empty mirror must be left. kill accepts a list of nodes.",
         ),
         form=Form.STEPS,
         begin=all_are_complete,

@@ -141,11 +141,12 @@ EXERCISES = (
     Exercise(
         key="12-drain",
         question="The queue orders has its master on a. b was restarted, and its mirror lacks every message. A "
-        "consumer named stuck holds the first message and does not acknowledge it. Get b synchronised without "
-        "blocking the queue, by actions of clients alone. Every message is to be acknowledged.",
+        "consumer named stuck holds the first message and does not acknowledge it. Synchronise b without blocking the "
+        "queue, using only actions of clients. In the end, every message must be acknowledged.",
         hints=(
             "b is synchronised when all messages that it lacks have been acknowledged, by any client.",
-            "What a consumer holds returns to the queue when its connection closes. Then another consumer can take it.",
+            "When a consumer's connection closes, its unacknowledged messages return to the queue. Then another "
+            "consumer can receive them.",
             "The number of messages differs: a consumer without a prefetch receives all of them, and ack acknowledges "
             "all of them. The steps are {consume: {consumer: worker, queue: orders}} and {ack: {consumer: worker}}.",
         ),
@@ -156,13 +157,14 @@ EXERCISES = (
     ),
     Exercise(
         key="12-batch",
-        question="Queues whose names begin with “media.” need a mirror on every other node, synchronised without a "
-        "command. Some hold films, messages of 2 MB; one holds 300,000 events of 1 kB, and may be blocked for at "
-        "most 20 s. The links carry 50 MB a second and have a latency of 20 ms. net_ticktime is 60 s, and a silent "
-        "node may count as down after three quarters of it. Write the policy.",
+        question="Queues whose names begin with “media.” need a mirror on every other node, and the mirrors must "
+        "synchronise without a command. Some queues hold films, messages of 2 MB. One queue holds 300,000 events of 1 "
+        "kB, and may be blocked for at most 20 s. The links carry 50 MB a second and have a latency of 20 ms. "
+        "net_ticktime is 60 s, and a silent node may count as down after three quarters of it. Write the policy.",
         hints=(
             "A batch is a number of messages. How many films cross the link in 45 s?",
-            "30,000 messages a second make 10 s for the events. Each batch adds 20 ms: how many batches are left?",
+            "At 30,000 messages a second, the events take 10 s. Each batch adds 20 ms. How many batches fit into the "
+            "other 10 s?",
         ),
         form=Form.POLICY,
         begin=films_and_events,
@@ -171,12 +173,12 @@ EXERCISES = (
     Exercise(
         key="12-idle",
         question="The policy ha mirrors all queues to all nodes and has priority 0. Queues whose names begin with "
-        "“archive.”, with the dot, are idle: no client consumes from them, and their mirrors are to be complete "
-        "after every restart. All other queues are in use, catch up by themselves, and must never be blocked. Write "
-        "one more policy.",
+        "“archive.”, including the dot, are idle: no client consumes from them. Their mirrors must be synchronised "
+        "after every restart. All other queues are in use. Their mirrors become synchronised without a command, and "
+        "these queues must never be blocked. Write one more policy.",
         hints=(
-            "With which key does a queue synchronise by itself, and which queues would that block?",
-            "Only one policy applies to a queue. What ha does for the archive, the new policy has to do as well.",
+            "Which key makes a queue synchronise automatically, and which queues would it block?",
+            "Only one policy applies to a queue. So the new policy also needs the keys of ha.",
         ),
         form=Form.POLICY,
         begin=standing_and_flowing,
