@@ -56,7 +56,7 @@ def is_put_aside(cluster: Cluster, variation: Variation) -> str | None:
         return f"The policy also matches {other}. RabbitMQ searches for a pattern anywhere in a name."
     victims = crashed(cluster, name, variation)
     if victims != VICTIMS:
-        return f"The message has crashed {counted(victims, 'worker')}; it was to be {VICTIMS}, and no fourth."
+        return f"The message has crashed {counted(victims, 'worker')}; the task asks for exactly {VICTIMS}."
     if left := queue_of(cluster, "looked into")["messages"]:
         kept = left + queue_of(cluster, name)["messages"]
         return None if kept == variation.messages else f"Of {counted(variation.messages)} {kept:,} are left."
@@ -96,7 +96,7 @@ def waits_just_long_enough(cluster: Cluster, variation: Variation) -> str | None
         return f"The link was back after {CUT_S} s, and {counted(twice)} had been given to another worker meanwhile."
     killed = cluster.kill(third).wait(SOON_S)
     if killed.outcome["consumers"]["near"]["unacknowledged"] != [[1, HELD]]:
-        return f"{SOON_S} s after {shown(third)} was killed nobody else has what its worker held."
+        return f"{SOON_S} s after {shown(third)} was killed, no other worker has its worker's messages."
     return None
 
 
@@ -142,9 +142,9 @@ def stands_still(cluster: Cluster) -> str | None:
     for name, queue in cluster.queues.items():
         for node in queue["online"] if queue["state"] == "running" else ():
             if cluster.copy().kill(node).queues[name]["state"] != "running":
-                return f"if {shown(node)} were killed now, {name} would stand still, with {no_majority(queue)}."
+                return f"if {shown(node)} were killed now, {name} would be unavailable, with {no_majority(queue)}."
         if queue["state"] != "running":
-            return f"{name} stands still: of its {no_majority(queue)}."
+            return f"{name} is unavailable: of its {no_majority(queue)}."
     return None
 
 

@@ -35,7 +35,7 @@ def either_room_may_fail(cluster: Cluster, variation: Variation) -> str | None:
         story = cluster.copy().power_off(*room).wait(NOTICED_S)
         queue, dark = story.queues.get("orders"), f"The room with {listing(room)} has lost power"
         if queue is None or queue["state"] != "running":
-            return f"{dark}, and nobody serves orders{_left(queue)}."
+            return f"{dark}, and no node serves orders{_left(queue)}."
         if lost := story.ledger["orders"]["lost_confirmed"]:
             return f"{dark}, and {counted(lost)} of orders that had been confirmed are lost."
     return None
@@ -82,7 +82,7 @@ def orders_are_kept(cluster: Cluster, variation: Variation) -> str | None:
     if lost := cluster.ledger["orders"]["lost_confirmed"]:
         return f"The other nodes were restarted and {shown(served_on)} killed: {counted(lost)} of orders lost."
     if cluster.queues.get("orders", {}).get("state") != "running":
-        return f"The other nodes were restarted and {shown(served_on)} killed, and nobody serves orders."
+        return f"The other nodes were restarted and {shown(served_on)} killed, and no node serves orders."
     return None
 
 
@@ -97,14 +97,14 @@ def urgent_ones_first(cluster: Cluster, variation: Variation) -> str | None:
     many = variation.messages
     cluster.publish("urgent", many, priority=1).publish("urgent", priority=9).wait(1).get("urgent", count=1)
     if cluster.ledger["urgent"]["acknowledged"] != [[many + 1, many + 1]]:
-        return "A message of priority 9 was published to urgent last, and did not come first."
+        return "A message of priority 9 was published to urgent last, but was not delivered first."
     return None
 
 
 def answers_go_with_their_client(cluster: Cluster, _variation: Variation) -> str | None:
     """Require that the queue is deleted with its connection."""
     if "answers" in cluster.close("client").queues:
-        return "The connection client was closed, and answers is still there."
+        return "The connection client was closed, but the queue answers still exists."
     return None
 
 
@@ -119,12 +119,12 @@ def given_up(cluster: Cluster, name: str, most_returns: int) -> str | None:
     for _ in range(most_returns):
         cluster.nack("clumsy").wait(1)
     if not cluster.queues[name]["messages"]:
-        return f"A message was given back to {name} {most_returns} times, which is allowed, and is gone."
+        return f"A message was returned to {name} {most_returns} times, which is allowed, but it is gone."
     cluster.nack("clumsy").wait(1)
     if cluster.queues[name]["messages"]:
-        return f"A message was given back to {name} {most_returns + 1} times, and is delivered again."
+        return f"A message was returned to {name} {most_returns + 1} times, and was delivered again."
     if not cluster.queues["dead"]["messages"]:
-        return f"A message that was given back too often is gone from {name}, and did not come to dead."
+        return f"A message that was returned too often is gone from {name}, and is not in the queue dead."
     return None
 
 
@@ -153,7 +153,7 @@ def on_new_machines(cluster: Cluster, variation: Variation) -> str | None:
             return f"{name} lost {counted(lost)}."
         complete = sorted(node for node, replica in queue["replicas"].items() if replica["synchronised"])
         if len(complete) < len(variation.nodes):
-            return f"In the end {name} has everything on {listing(complete)} alone."
+            return f"In the end, {name} has all messages only on {listing(complete)}."
     return None
 
 

@@ -32,11 +32,11 @@ def full_and_frank(cluster: Cluster, variation: Variation) -> str | None:
     if (there := len(queue["mirrors"])) != len(mirrors):
         return f"{name} has {counted(there, 'mirror')}; the task asks for one on every other node."
     if queue["messages"] > ROOM:
-        return f"{name} holds {counted(queue['messages'])}; {ROOM:,} was the most."
+        return f"{name} holds {counted(queue['messages'])}; at most {ROOM:,} are allowed."
     if dropped := size(account["removed"]["dropped"]):
-        return f"{counted(dropped)} had been confirmed and went to make room: by default a full queue drops its head."
+        return f"{counted(dropped)} had been confirmed and were dropped: by default, a full queue drops its head."
     if queue["messages"] < ROOM:
-        return f"{name} holds {counted(queue['messages'])}, and there is to be room for {ROOM:,}."
+        return f"{name} holds {counted(queue['messages'])}; the task asks for room for {ROOM:,}."
     cluster.kill(master).wait(HOUR_S)
     if (left := queue_of(cluster, name)["messages"]) < ROOM:
         return f"{name} has {counted(left)} left of {ROOM:,} after an hour: something in the policy removes them."
@@ -66,7 +66,7 @@ def each_once(cluster: Cluster, variation: Variation) -> str | None:
     if twice := size(account["delivered_twice"]):
         return f"{counted(twice)} came twice: delivered, not acknowledged, and delivered again."
     if rejected := size(account["removed"]["rejected"]):
-        return f"{counted(rejected)} went without an acknowledgement: a nack without requeue discards messages."
+        return f"{counted(rejected)} left without an acknowledgement: a nack without requeue discards messages."
     if left := queue_of(cluster, "orders")["messages"]:
         return f"Not acknowledged yet: {counted(left)} of {variation.messages:,}."
     return None
@@ -92,7 +92,7 @@ def patient_enough(cluster: Cluster, variation: Variation) -> str | None:
     blip.partition(list(variation.nodes[:-1]), [dead], at=10).heal(at=10 + SWITCH_S).wait(SWITCH_S)
     if blip.outcome["partitions"]:
         after_s = seconds(EARLIEST * net_ticktime)
-        return f"The cluster is partitioned: {shown(dead)} may be taken for dead after {after_s} s of silence."
+        return f"The cluster is partitioned: {shown(dead)} may be considered down after {after_s} s of silence."
     gone = shop(variation, LATEST * net_ticktime).power_off(dead, at=10).wait(LATEST * net_ticktime)
     if (blocked_s := gone.outcome["publishers"]["shop"]["blocked_s"]) > STANDSTILL_S:
         return f"{shown(dead)} lost power, and the publisher may be blocked for {seconds(blocked_s)} s."

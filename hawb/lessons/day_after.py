@@ -36,15 +36,15 @@ def as_logged(cluster: Cluster, variation: Variation) -> str | None:
     events = [(event["event"], event["node"]) for event in cluster.events if event["event"] in SAID]
     for place, line in enumerate(logged):
         if place == len(events):
-            return f"Your story ends, and in the logs {says(*line)}."
+            return f"Your story ends too early: in the logs, {says(*line)}."
         if events[place] != line:
-            return f"In your story {says(*events[place])}, where in the logs {says(*line)}."
+            return f"In your story {says(*events[place])}; in the logs, {says(*line)}."
     if len(events) > len(logged):
-        return f"Your story goes on: {says(*events[len(logged)])}. No line says so."
+        return f"Your story continues: {says(*events[len(logged)])}. No log line shows this."
     lost = cluster.ledger["orders"]["lost_confirmed"]
     if lost == variation.messages:
         return None
-    return f"It loses {counted(lost)} of {variation.messages:,}: it has something in it that no line tells of."
+    return f"It loses {counted(lost)} of {variation.messages:,}: it contains something that no log line shows."
 
 
 def says(event: str, node: str) -> str:

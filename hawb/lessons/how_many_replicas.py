@@ -61,7 +61,7 @@ def outlives_two(cluster: Cluster, variation: Variation) -> str | None:
             return f"When {listing(nodes)} are killed, {shown(name)} is {queue['state']} with " \
                 f"{counted(queue['messages'])} of {variation.messages:,}, of {counted(copies, 'copy', 'copies')}."
     if copies > COPIES:
-        return f"There are {copies} copies. {COPIES} would outlive any two nodes."
+        return f"There are {copies} copies. With {COPIES}, any two nodes may fail."
     return None
 
 

@@ -112,7 +112,7 @@ def all_were_away(cluster: Cluster, variation: Variation) -> str | None:
     cluster.wait(PATIENCE_S)
     for node in variation.nodes:
         if (away_s := longest_away_s(cluster, node)) < AWAY_S:
-            return f"{shown(node)} was off for {away_s:g} s at most; {AWAY_S} s were asked for."
+            return f"{shown(node)} was down for at most {away_s:g} s; the task asks for {AWAY_S} s."
     if away := [node for node in variation.nodes if node not in running(cluster)]:
         return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
     longest = longest_unwritable(cluster)

@@ -47,7 +47,7 @@ def first_is_gone(cluster: Cluster, variation: Variation) -> str | None:
     node = variation.nodes[0]
     if cluster.outcome["nodes"][node] == "down":
         return None
-    return f"{shown(node)} has not left: its power supply is to be changed."
+    return f"{shown(node)} is not down: its power supply must be replaced."
 
 
 def returned(cluster: Cluster, variation: Variation) -> str | None:
@@ -60,7 +60,7 @@ def returned(cluster: Cluster, variation: Variation) -> str | None:
 def rebalanced(cluster: Cluster, variation: Variation) -> str | None:
     """Require that all nodes run, and that a rebalance loses no message."""
     if down := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
-        return f"{listing(down)} {'is' if len(down) == 1 else 'are'} down: the job is to find a whole cluster."
+        return f"{listing(down)} {'is' if len(down) == 1 else 'are'} down: all nodes must run when the job starts."
     return keeps(lambda one, _: one.rebalance(), *SIX)(cluster, variation)
 
 

@@ -39,7 +39,7 @@ def declared_and_spread(cluster: Cluster, variation: Variation) -> str | None:
     homes = [cluster.queues[name]["master"] for name in names]
     fullest = max(variation.nodes, key=homes.count)
     if (most := homes.count(fullest)) * len(variation.nodes) > NEW:
-        return f"{shown(fullest)} got {most} of the {NEW} new masters. Which locator looks at what is there already?"
+        return f"{shown(fullest)} got {most} of the {NEW} new masters. Which locator considers the existing ones?"
     return None
 
 
@@ -65,11 +65,11 @@ def moved_with_two_copies(cluster: Cluster, variation: Variation) -> str | None:
         return "Messages are gone that no client consumed: something in the answer removes them."
     copies = sorted((queue["master"], *queue["mirrors"]))
     if copies != sorted(wanted):
-        return f"orders has copies on {listing(copies)}, where {listing(wanted)} were asked for."
+        return f"orders has copies on {listing(copies)}; the task asks for copies on {listing(wanted)}."
     if lonely := alone_with_everything(cluster):
-        return f"For a while {shown(lonely)} alone had all messages: had it died then, they would be lost."
+        return f"For a while, only {shown(lonely)} had all messages: a failure of this node would have lost them."
     if not queue["synchronised_mirrors"]:
-        return f"In the end {shown(queue['master'])} alone has all messages."
+        return f"In the end, only {shown(queue['master'])} has all messages."
     return None
 
 
@@ -120,7 +120,7 @@ def shared_out(cluster: Cluster, variation: Variation) -> str | None:
             return f"{shown(node)} has the masters of {listing(at)}."
     others = len(variation.nodes) - 1
     if behind := [name for name, queue in queues.items() if len(queue["synchronised_mirrors"]) < others]:
-        return f"Not all mirrors of {listing(behind)} are synchronised. What does a move leave of them?"
+        return f"Not all mirrors of {listing(behind)} are synchronised. What do mirrors have after a move?"
     return None
 
 

@@ -33,7 +33,7 @@ def both_limited(cluster: Cluster, variation: Variation) -> str | None:
     classic, quorum = f"orders.{variation.word}", f"orders.{variation.word}.new"
     names = (classic, quorum)
     if (mirrors := len(queue_of(cluster, classic)["mirrors"])) != len(variation.nodes) - 1:
-        return f"{classic}, a classic queue, has {counted(mirrors, 'mirror')}; it is to have one on every other node."
+        return f"Classic queue {classic} has {counted(mirrors, 'mirror')}; the task asks for one on each other node."
     if len(found := priorities(cluster, classic)) > len(set(found)):
         return f"Two policies match {classic} at the same priority: RabbitMQ does not define which of them applies."
     for name in names:
@@ -42,9 +42,9 @@ def both_limited(cluster: Cluster, variation: Variation) -> str | None:
         followed = cluster.queues[name]["policy"]
         if (there := cluster.queues[name]["messages"]) > ROOM:
             text = f"follows the policy {shown(followed)}" if followed else "follows no policy"
-            return f"{name} holds {counted(there)} and {text}; {ROOM:,} was the most."
+            return f"{name} holds {counted(there)} and {text}; at most {ROOM:,} are allowed."
         if there < ROOM:
-            return f"{name} holds {counted(there)}, and there is to be room for {ROOM:,}."
+            return f"{name} holds {counted(there)}; the task asks for room for {ROOM:,}."
     return None
 
 
@@ -65,7 +65,7 @@ def full_and_given_up(cluster: Cluster, variation: Variation) -> str | None:
     if queue_of(cluster, other)["policy"] is not None:
         return f"The policy also matches {other}. RabbitMQ searches for a pattern anywhere in a name."
     if queue_of(cluster, name)["policy"] is None:
-        return f"{name} does not follow the policy. Does the pattern match? Does a quorum queue know every key in it?"
+        return f"The policy does not apply to {name}. Does the pattern match? Do quorum queues support every key?"
     return full_and_frank(cluster.copy(), name, variation) or given_up(cluster.copy(), name, MOST_RETURNS)
 
 
@@ -75,9 +75,9 @@ def full_and_frank(cluster: Cluster, name: str, variation: Variation) -> str | N
         cluster.publish(name, count).wait(1)
     account = cluster.ledger[name]
     if gone := sum(size(account["removed"][reason]) for reason in ("dropped", "dead_lettered", "expired")):
-        return f"{counted(gone)} had been confirmed, and left {name} with nobody consuming: from its head, or expired."
+        return f"{counted(gone)} had been confirmed, but {name} dropped them from its head, or they expired."
     if (taken := size(account["confirmed"])) != ROOM + 1:
-        return f"{name} took {counted(taken)}. With room for {ROOM:,} it takes one more, and then says no."
+        return f"{name} took {counted(taken)}. With room for {ROOM:,} it accepts one more, and then rejects messages."
     return None
 
 
@@ -100,13 +100,13 @@ def moved_in_order(cluster: Cluster, variation: Variation) -> str | None:
     if cluster.queues[NEW]["type"] != "quorum":
         return f"{NEW} is a classic queue."
     if sorted(cluster.queues[NEW]["members"]) != sorted(variation.nodes):
-        return f"{NEW} has members on {listing(cluster.queues[NEW]['members'])} alone."
+        return f"{NEW} has members only on {listing(cluster.queues[NEW]['members'])}."
     if wrong := lost_on_the_way(cluster) or overtaken(cluster):
         return wrong
     if OLD in cluster.queues:
         return f"{OLD} is still there."
     if (pause_s := pause_in_publishing_s(cluster)) > STANDSTILL_S:
-        return f"For {seconds(pause_s)} s nobody published anything."
+        return f"For {seconds(pause_s)} s, no client published."
     return still_at_work(cluster)
 
 
@@ -115,7 +115,7 @@ def lost_on_the_way(cluster: Cluster) -> str | None:
     for name in (OLD, NEW):
         account = cluster.ledger.get(name)
         if account and (refused := size(account["refused"])):
-            return f"{counted(refused)} found no queue {name}, and were confirmed: nobody will ever see them."
+            return f"{counted(refused)} found no queue {name}, but were confirmed: they are lost."
         if account and (deleted := size(account["removed"]["deleted"])):
             return f"{name} was deleted with {counted(deleted)} in it."
     return None
@@ -134,9 +134,9 @@ def overtaken(cluster: Cluster) -> str | None:
             return f"When {NEW} got its consumer, {OLD} still held {counted(left)}, which are older."
         goes_to = {e["detail"]["publisher"]: e["queue"] for e in then["events"] if e["event"] == "publisher_started"}
         if any(each["state"] != "closed" and goes_to[name] == OLD for name, each in then["publishers"].items()):
-            return f"When {NEW} got its consumer, somebody still published to {OLD}."
+            return f"When {NEW} got its consumer, a client still published to {OLD}."
         return None
-    return f"Nobody consumes from {NEW}."
+    return f"No client consumes from {NEW}."
 
 
 def pause_in_publishing_s(cluster: Cluster) -> float:

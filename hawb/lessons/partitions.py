@@ -47,11 +47,17 @@ def the_better_history(cluster: Cluster, variation: Variation) -> str | None:
     queue = queue_of(cluster, "orders")
     if parts := cluster.outcome["partitions"]:
         sides = " | ".join(map(listing, parts))
-        return f"The cluster is still partitioned: {sides}. While a side runs, its nodes come up on it again."
+        return (
+            f"The cluster is still partitioned: {sides}. If a node boots while another node of its side runs, it joins "
+            "that side again."
+        )
     if queue["state"] != "running":
         return f"orders is {queue['state']}: it waits for {shown(queue['master'])}."
     if (left := of_the_first(wanted, queue["ids"])) < wanted:
-        return f"orders has {counted(left)} of the {wanted:,} that {shown(variation.nodes[-1])} had: it gave way."
+        return (
+            f"orders has {counted(left)} of the {wanted:,} that {shown(variation.nodes[-1])} had: that node discarded "
+            "its messages."
+        )
     return None
 
 
@@ -74,12 +80,12 @@ def loses_no_promise(cluster: Cluster, variation: Variation) -> str | None:
         story.publish("orders", node=others[0], at=2 * LATE_S - EARLY_S)
         case = f"With {shown(alone)} cut off"
         if size(confirmed(story)) == before:
-            return f"{case} orders does not go on for {listing(others)}."
+            return f"{case} orders is not available on {listing(others)}."
         story.heal(at=HEALED_S).wait(PATIENCE_S)
         if lost := story.ledger["orders"]["lost_confirmed"]:
-            return f"{case} {counted(lost)} that had been confirmed went: one side's history was thrown away."
+            return f"{case} {counted(lost)} that had been confirmed are lost: one side's messages were discarded."
         if story.outcome["partitions"]:
-            return f"{case} both sides have gone on, and when the network works again the cluster stays partitioned."
+            return f"{case} both sides have continued, and the cluster stays partitioned when the network works."
         if away := [node for node in variation.nodes if story.outcome["nodes"][node] != "running"]:
             return f"{case} {listing(away)} did not come back by itself."
     return None
@@ -109,7 +115,7 @@ def survives_any_place(cluster: Cluster, variation: Variation) -> str | None:
     if queue["messages"] < variation.messages:
         return f"orders has {counted(queue['messages'])} of {variation.messages:,}."
     if (count := len(queue["members"])) > COPIES:
-        return f"orders has {count} members, and each stores every message; {COPIES} were asked for."
+        return f"orders has {count} members, and each stores every message; the task asks for {COPIES}."
     for place, nodes in places(variation).items():
         others = [node for node in cluster.outcome["nodes"] if node not in nodes]
         story = cluster.copy().partition(others, list(nodes)).wait(PATIENCE_S)
@@ -117,7 +123,7 @@ def survives_any_place(cluster: Cluster, variation: Variation) -> str | None:
         if size(confirmed(story.publish("orders", node=others[0]).wait(PATIENCE_S))) == before:
             left = [node for node in queue["members"] if node in others]
             there = f"of {counted(count, 'member')} {listing(left) or 'none'} can be reached"
-            return f"With {place} cut off orders does not go on for the others: {there}."
+            return f"With {place} cut off, orders is not available in the other places: {there}."
     return None
 
 

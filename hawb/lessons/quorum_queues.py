@@ -39,19 +39,19 @@ def written_and_undone(cluster: Cluster, variation: Variation) -> str | None:
         return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
     late = cluster.ledger["orders"]["published"] - variation.messages
     if late < UNDONE:
-        return f"After the first {counted(variation.messages)} {counted(late)} came; {UNDONE} were asked for."
+        return f"After the first {counted(variation.messages)} {counted(late)} followed; the task asks for {UNDONE}."
     on_disk = ever_on_disk(cluster)
     cluster.heal().wait(PATIENCE_S)
     queue, account = queue_of(cluster, "orders"), cluster.ledger["orders"]
     if queue["state"] != "running":
-        return "At the end orders has no majority that could decide."
+        return "At the end, orders has no majority."
     undone = runs.minus(on_disk, runs.union(runs.normal(map(tuple, queue["ids"])), confirmed(cluster)))
     if size(undone) >= UNDONE:
         return None
     if size(account["refused"]) >= UNDONE:
         return "The late messages were on no disk: no member had accepted them."
     if (late_count := size(confirmed(cluster)) - variation.messages) > 0:
-        return f"A majority had {counted(late_count)} of the late ones in the end, so these were confirmed."
+        return f"A majority had {late_count:,} of the late messages in the end, so these were confirmed."
     leader = shown(queue["leader"])
     return f"The late messages are in the queue, though they were not confirmed: {leader}, which was elected, had them."
 
@@ -131,7 +131,7 @@ def survives_two(cluster: Cluster, variation: Variation) -> str | None:
         if queue["state"] != "running":
             return f"After a kill of {listing(pair)} orders is not available: of its {no_majority(queue)}."
     if tolerated_failures(len(members) - 1) >= FAILURES:
-        return f"orders has {counted(len(members), 'member')}: fewer would do, and each stores every message."
+        return f"orders has {counted(len(members), 'member')}: fewer are enough, and each stores every message."
     return None
 
 

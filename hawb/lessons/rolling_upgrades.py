@@ -72,7 +72,7 @@ def survives_the_probe(cluster: Cluster, variation: Variation) -> str | None:
         if (left := queue_of(cluster, name)["messages"]) < variation.messages:
             return f"{shown(name)} has {counted(left)} left of {variation.messages:,}."
         if cluster.queues[name]["policy"] != "answer":
-            return f"{shown(name)} does not follow your policy."
+            return f"Your policy does not apply to {shown(name)}."
     task = task_of(cluster.run)
     turns = next(turns for name, turns in baselines(task).items() if name.startswith(BY_PROBE))
     predicted = played_plan(cluster.run, task, turns).prediction

@@ -58,10 +58,10 @@ def lost_unwarned(cluster: Cluster, variation: Variation) -> str | None:
     """Require that both checks pass on the first node, and that its stop loses confirmed messages."""
     first = variation.nodes[0]
     if cluster.outcome["nodes"][first] != "running":
-        return f"{shown(first)} does not run, so nobody can stop it."
+        return f"{shown(first)} does not run, so it cannot be stopped."
     forecast = forecast_of(cluster, first)
     if named := [*forecast.quorum_critical, *forecast.mirror_sync_critical]:
-        return f"A check fails on {shown(first)}, and names {listing(named)}: nobody would have stopped it."
+        return f"A check fails on {shown(first)}, and names {listing(named)}: you would not have stopped it."
     if any(effect.lost_confirmed for effect in forecast.effects["stop"]):
         return None
     effects = [f"{shown(effect.queue)} {happens(effect)}" for effect in forecast.hurt("stop")]

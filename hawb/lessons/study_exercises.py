@@ -173,7 +173,7 @@ def fits_the_link(answer: dict) -> str | None:
     """Require a synchronisation batch size that is small enough for the link and costs little time."""
     batch_size = answer["ha-sync-batch-size"]
     if batch_size == 1:
-        return "In a policy 1 means the broker's own batch size, 4,096 messages unless somebody has set another."
+        return "In a policy 1 means the broker's own batch size, 4,096 messages unless the configuration sets another."
     for size_bytes, network_mb_s in ((100_000, 50), (1_000_000, 100)):
         asked = {"messages": 200_000, "size_bytes": size_bytes, "network_mb_s": network_mb_s}
         found = duration(batch_size=batch_size, **asked)
@@ -232,9 +232,9 @@ def enough_in_flight(answer: dict) -> str | None:
         most = model.rate(in_flight=None, **asked).value
         share = model.rate(in_flight=limit, **asked).value / most
         if share < ENOUGH:
-            return f"With {render(limit)} unconfirmed messages a {queue_type} queue does {percent(share)} of its rate."
+            return f"With {render(limit)} unconfirmed messages, a {queue_type} queue has {percent(share)} of its rate."
         if model.rate(in_flight=max(1, limit // 2), **asked).value / most >= ENOUGH:
-            return f"Half of {render(limit)} would do for a {queue_type} queue, and halve the time that messages take."
+            return f"Half of {render(limit)} is enough for a {queue_type} queue, and halves the latency."
     return None
 
 
@@ -257,7 +257,7 @@ def silences_nothing(answer: dict) -> str | None:
     found = lint(given)
     carts = next(one for one in found.assigned.assignments if one.queue.full_name == CARTS)
     if (ttl := (carts.in_force.definition or {}).get("message-ttl")) != TTL_MS:
-        return f"{CARTS} has a TTL of {render(ttl)}, and is to have {TTL_MS} ms."
+        return f"{CARTS} has a TTL of {render(ttl)}; the task asks for {TTL_MS} ms."
     if missing := [key for key, value in safe.items() if carts.in_force.definition.get(key) != value]:
         return f"{CARTS} does not have {', '.join(missing)} as its neighbours under {SILENCED} have."
     errors = [finding for finding in found.findings if finding.severity == "error"]

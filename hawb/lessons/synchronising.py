@@ -36,15 +36,15 @@ def caught_up(cluster: Cluster, variation: Variation) -> str | None:
     """Require that clients' actions have synchronised the mirror, and that no message was rejected."""
     queue, account = queue_of(cluster, "orders"), cluster.ledger["orders"]
     if rejected := size(account["removed"]["rejected"]):
-        return f"{counted(rejected)} went without an acknowledgement: a nack without requeue discards messages."
+        return f"{counted(rejected)} left without an acknowledgement: a nack without requeue discards messages."
     if queue["synchronised_mirrors"]:
         return None
     mirror = variation.nodes[1]
     lacks = queue["messages"] - queue["replicas"][mirror]["messages"]
     held = size(cluster.outcome["consumers"][STUCK]["unacknowledged"])
     if held == lacks:
-        return f"{shown(mirror)} still lacks {counted(lacks)}, and the consumer {STUCK} holds what it lacks."
-    return f"{shown(mirror)} still lacks {counted(lacks)}: no client has acknowledged what came before it joined."
+        return f"{shown(mirror)} still lacks {counted(lacks)}, and the consumer {STUCK} holds these messages."
+    return f"{shown(mirror)} still lacks {counted(lacks)}: no client has acknowledged the older messages."
 
 
 # A batch size

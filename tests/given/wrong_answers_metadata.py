@@ -33,12 +33,12 @@ ON_METADATA = {
         (stories("partition a"), "here a step is one of join, start"),
     ],
     "27-rolled": [
-        ([], "a was off for 0 s at most; 60 s were asked for"),
+        ([], "a was down for at most 0 s; the task asks for 60 s"),
         (rolled("a", "b", "c"), "metadata could not be changed for .* a, d and e were off, .* fails after 30 s"),
-        (stories("start d", "stop a", "start a", "stop b", "start b", "stop c", "start c"), "a was off for .* at most"),
+        (stories("start d", "stop a", "start a", "stop b", "start b", "stop c", "start c"), "a was down for at most"),
         ([*stories("start d"), *rolled("ab", "c")], "metadata could not be changed for .*: a, b and e were off"),
         ([*stories("start d", "join e"), *rolled("abc")], "metadata could not be changed for .*: a, b and c were off"),
-        ([*stories("start d"), *rolled("a", "b"), *stories("stop c", "wait 60")], "c was off for 0 s at most"),
+        ([*stories("start d"), *rolled("a", "b"), *stories("stop c", "wait 60")], "c was down for at most 0 s"),
         (stories("kill a"), "here a step is one of stop, start"),
     ],
 }

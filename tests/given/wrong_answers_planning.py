@@ -50,7 +50,7 @@ ON_PLANNING = {
         (policy(r"^orders\.", {"ha-mode": "exactly", "ha-params": 2}), "is down for"),
         (policy(r"^orders\.", CALLS), "loses 100 messages"),
         (policy(r"^orders\.", AUTOMATIC | {"max-length": 1}), "has 1 message left of 100"),
-        (policy(r"^orders\.eu", AUTOMATIC), "but not in one of .*does not follow your policy"),
+        (policy(r"^orders\.eu", AUTOMATIC), "but not in one of .*Your policy does not apply"),
     ],
     "23-members": [
         ([], "When a fails, nothing more is confirmed: 2 members on a and b"),
@@ -60,7 +60,7 @@ ON_PLANNING = {
         ([member("add", "a")], "nothing more is confirmed: 2 members on a and b"),
     ],
     "23-mirrors": [
-        (policy(r"^orders\.", AUTOMATIC), "There are 5 copies. 3 would outlive any two nodes"),
+        (policy(r"^orders\.", AUTOMATIC), "There are 5 copies. With 3, any two nodes may fail"),
         (policy(r"^orders\.", TWO), "is down with 100 messages of 100, of 2 copies"),
         (policy(r"^orders\.", TWO | {"ha-params": 3, "ha-sync-mode": "manual"}), "with no messages of 100"),
         (policy("^other", TWO), "of 1 copy"),
