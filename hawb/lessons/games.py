@@ -100,7 +100,7 @@ def told_of(game: Game, result: Played) -> list[str]:
         return []
     lost = what_is_lost(result.after)
     if lost:
-        return [_("Gone, as asked for: {lost}", lost=lost)]
+        return [_("Lost, as requested: {lost}", lost=lost)]
     fate = translated(game.fate, LESSONS)
     return [_("Then {fate}: nothing that was confirmed is lost.", fate=fate)] if fate else []
 

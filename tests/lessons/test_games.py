@@ -91,7 +91,7 @@ def test_game_shows_its_start_and_result(kept: Path):
     assert "hint 1" in begun.value and "as it begins" in begun._repr_mimebundle_()["image/svg+xml"]
     won = play("11-three-moves", solutions()["11-three-moves"])
     assert repr(won).splitlines()[0].startswith("✓ Won in 3 moves (par).")
-    assert "Gone, as asked for: 100 messages of orders" in repr(won)
+    assert "Lost, as requested: 100 messages of orders" in repr(won)
     assert all(len(line) <= 116 for line in repr(won).splitlines()[:4])
     assert "after" in won._repr_mimebundle_()["image/svg+xml"]
     refused = play("11-three-moves", "<b>")

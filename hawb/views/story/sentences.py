@@ -230,9 +230,9 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "mirror_stays": (
         "fault",
         N_(
-            "{queues} has its earlier master again. Because the policy changed meanwhile, its record names the"
-            " mirror on {node}: the mirror stays, but no longer answers for the messages that channels sent it while"
-            " it waited."
+            "{queues} has its earlier master again. Because the policy changed meanwhile, the queue record"
+            " still lists the mirror on {node}. The mirror stays, but no longer confirms the messages that channels"
+            " sent it while it waited."
         ),
     ),
     "mirror_synchronised": (
