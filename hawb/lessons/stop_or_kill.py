@@ -50,7 +50,7 @@ def slept(cluster: Cluster, variation: Variation) -> str | None:
         return "At no time were all nodes down."
     gone = next((gone for before, after in pairwise(past) if len(gone := sorted({*after} - {*before})) > 1), None)
     if gone:
-        return f"{listing(gone)} went down at once; node by node was asked for."
+        return f"{listing(gone)} went down at once; the task asks for one node at a time."
     if away := [node for node, state in nodes.items() if state != "running"]:
         return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
     left = of_the_first(variation.messages, queue_of(cluster, "orders")["ids"])

@@ -280,46 +280,51 @@ def stands_the_search(answer: dict) -> str | None:
 
 EXERCISES: dict[str, StudyExercise] = {
     "25-silenced": StudyExercise(
-        "In data/real the policy ttl-10min silences orders-safe for orders.tmp.carts. Write its definition so that the "
-        "queue keeps its TTL of ten minutes and is mirrored as its neighbours are, and the linter finds no error.",
+        "In data/real, the policy ttl-10min overrides orders-safe for orders.tmp.carts. Write a definition for "
+        "ttl-10min, so that the queue keeps its TTL of ten minutes and is mirrored like the queues under orders-safe, "
+        "and the linter finds no error.",
         ("definition",), silences_nothing, "Right.",
     ),
     "26-policy": StudyExercise(
-        "Two copies on three nodes of 3.10. Write the policy with which no story of one kill and two operations "
-        "(stops, starts, publishes) loses a confirmed message.",
+        "A queue has two copies on three nodes of 3.10. Write a policy with which no story of one kill and two "
+        "operations (stops, starts, publishes) loses a confirmed message.",
         ("ha-sync-mode", "ha-promote-on-shutdown", "ha-promote-on-failure"), stands_the_search, "Right: there is none.",
     ),
     "30-racks": StudyExercise(
-        "Nodes stand in three racks, in turn: the first in the first, the fourth in the first again. Now and then a "
-        "rack fails for an hour. How many nodes and members does a quorum queue need, at least, to stay in use?",
+        "The nodes are distributed over three racks in turn, so the first and the fourth node are in the first rack. "
+        "Sometimes a rack fails for an hour. How many nodes and members does a quorum queue need at least to stay "
+        "available?",
         ("nodes", "replicas"), survives_racks,
     ),
     "31-policy": StudyExercise(
-        "A classic queue of 3.10 with two copies on two or three nodes, which restart every few days, and consumers "
-        "that work four hours a day. Write the policy with which no confirmed message is lost, whether nodes are "
-        "stopped or killed, and which does not keep the queue waiting for a node for more than an hour a year.",
+        "A classic queue of 3.10 has two copies on two or three nodes. The nodes restart every few days, and consumers "
+        "work four hours a day. Write a policy with which no confirmed message is lost, whether nodes are stopped or "
+        "killed, and the queue waits for a node for at most an hour a year.",
         ("ha-sync-mode", "ha-promote-on-shutdown", "ha-promote-on-failure"), keeps_all,
     ),
     "32-batch": StudyExercise(
-        "200,000 messages are to be synchronised: of 100 kB over a link of 50 MB/s, or of 1 MB over one of 100 MB/s. "
-        "Choose a batch size that does not cut the nodes off from each other, and costs no time.",
+        "A synchronisation copies 200,000 messages: messages of 100 kB over a link of 50 MB/s, or messages of 1 MB "
+        "over a link of 100 MB/s. Choose a batch size that does not disconnect the nodes from each other, and does not "
+        "make the synchronisation slower.",
         ("ha-sync-batch-size",), fits_the_link,
     ),
     "33-procedure": StudyExercise(
-        "A mirrored queue of 3.10 on three nodes with ha-sync-mode manual is deep when the nodes are upgraded, once a "
-        "month. Choose a procedure (true or false for each) with which nothing is lost and the queue is not out of "
-        "use for even a minute a year.",
+        "A mirrored queue of 3.10 on three nodes has ha-sync-mode manual. It has many messages whenever the nodes are "
+        "upgraded, once a month. Choose a procedure (true or false for each key) with which no message is lost, and "
+        "the queue is down for less than a minute a year.",
         ("sync_queue", "await_online_synchronized_mirror", "drain"), upgrades_well,
     ),
     "34-factor": StudyExercise(
-        "Two copies, synchronised by hand, and nodes that fail once in 500 to 657 days. Choose how many times as often "
-        "they fail while one is away, so that 2,000 trials tell the share of losses to a factor of four from end to "
-        "end, and are still worth a third of as many plain ones.",
+        "A queue has two copies and ha-sync-mode manual, and each node fails once in 500 to 657 days. Choose the "
+        "factor by which nodes fail more often while one of them is down. With 2,000 trials, the upper end of the "
+        "interval of the share of losses must be at most four times its lower end, and the trials must be worth at "
+        "least a third as many plain trials.",
         ("times",), tells_the_rare,
     ),
     "35-limits": StudyExercise(
-        "One publisher, one queue, messages of 1 kB on the machines of the figures. How many unconfirmed messages does "
-        "the publisher need for nine tenths of the highest rate, for each type? Twice as many as needed is too many.",
+        "One publisher sends messages of 1 kB to one queue, on the machines of the published figures. How many "
+        "unconfirmed messages does the publisher need, for each queue type, to reach nine tenths of the highest rate? "
+        "Twice as many as needed is too many.",
         ("classic", "quorum"), enough_in_flight,
     ),
 }  # fmt: skip

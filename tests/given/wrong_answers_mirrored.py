@@ -157,7 +157,7 @@ ON_MIRRORED_QUEUES = {
         (stories("stop a", "stop b", "stop c", "start c", "start b", "start a"), "In the morning orders has no mess"),
         (stories("stop b", "stop c", "stop a", "start b", "start c"), "At the end a, b and c are not running"),
         (stories("stop c", "stop b", "stop a", "start a", "start b"), "At the end c is not running"),
-        ([{"stop": ["a", "b", "c"]}, {"start": ["a", "b", "c"]}], "a, b and c went down at once; node by node was"),
+        ([{"stop": ["a", "b", "c"]}, {"start": ["a", "b", "c"]}], "a, b and c went down at once; the task asks"),
         (stories("stop a", "start a", "stop b", "start b"), "At no time were all nodes down"),
         ([{"set_policy": {"name": "two"}}], "here a step is one of stop, start"),
     ],
