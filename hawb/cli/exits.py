@@ -44,8 +44,8 @@ def of_fault(fault: Exception) -> int:
         traceback.print_exception(fault)
     *_, last = traceback.extract_tb(fault.__traceback__)
     place = f"{Path(last.filename).name}:{last.lineno}"
-    refuse(f"hawb failed: {type(fault).__name__} in {place}. This is a fault of hawb, not of the input: please report"
-           f" this line with the traceback that {VARIABLE}=1 prints")  # fmt: skip
+    refuse(f"hawb failed: {type(fault).__name__} in {place}. This is a bug in hawb, not a mistake in the input."
+           f" Please report this line, with the traceback that hawb prints if you set {VARIABLE}=1")  # fmt: skip
     return SOFTWARE
 
 

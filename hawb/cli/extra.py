@@ -96,5 +96,5 @@ def compile_first(study: Study) -> None:
     from hawb.study import trial_rows
 
     if not trial_rows.is_compiled(study):
-        click.echo("compiling the simulation, once; this takes a minute or two", err=True)
+        click.echo("compiling the simulation; this takes a minute or two, and later runs skip it", err=True)
     trial_rows.compile_kernel(study)

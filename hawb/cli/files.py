@@ -177,7 +177,7 @@ def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
 
     if any(map(is_scenario, files)):
         if len(files) > 1:
-            raise SystemExit(refuse(f"{files[1]}: give one scenario, or one export with its listings"))
+            raise SystemExit(refuse(f"{files[1]}: give one scenario, or one definitions export with its listings"))
         scenario = read(Path(files[0]))
         return scenario, version_notes(scenario), Live()
     try:

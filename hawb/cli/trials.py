@@ -113,7 +113,7 @@ def play_on(
 
 
 def compacted(spark: SparkSession, output: Path, asked: Study, rows_per_file: int, name: str) -> None:
-    """Rewrite a study's trials into few files. End the program if it fails or a table is refused."""
+    """Rewrite a study's trials into fewer files. End the program if it fails or a table is refused."""
     from hawb.study.failures import StudyFailed
     from hawb.study.pipeline import compact
     from hawb.study.tables import TableRefused
