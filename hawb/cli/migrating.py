@@ -181,8 +181,8 @@ def replicas(
 def standing(files: tuple[str, ...], notes: bool) -> tuple[Inventory, Scenario, Live, Run | None]:
     """Return (inventory, scenario, live state, run) of one cluster. Raise ScenarioRefused.
 
-    The inventory is that of `cluster`; the live state is what the files say about the cluster as it runs. The run is
-    that of a scenario file; None for an export.
+    `cluster` returns the same inventory. The live state is what the files say about the running cluster. The run is the
+    run of a scenario file; None for an export.
     """
     from hawb.exports.imported import ALL_KNOWN, import_files
     from hawb.exports.untrusted import ImportRefused

@@ -1,8 +1,8 @@
 """The option `-o`, with which a command writes its answer as an HTML page.
 
-In earlier releases `-o` of some commands wrote something else, which now has its own option (`OWN`). A file name that
-does not end in .html or .htm still writes that. `--report` is the old name of `-o`. In both cases a note at the end
-names the new option.
+In earlier releases, `-o` of some commands wrote something else, which now has its own option (`OWN`). With a file name
+that does not end in .html or .htm, `-o` still writes that. `--report` is the old name of `-o`. For both old forms, a
+note at the end names the new option.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OWN = {"upgrade": "runbook", "migrate": "plan", "explore": "scenario", "audit": 
 
 
 def of_pages(command: Command) -> Command:
-    """Add `-o` and its old name to a command, which is called with the file as `page`."""
+    """Add `-o` and its old name `--report` to a command. The command gets the file as the argument `page`."""
 
     @functools.wraps(command)
     def chosen(*arguments: object, output: Path | None, report: Path | None, **others: object) -> object:
@@ -59,7 +59,7 @@ def page_asked(command: str, given: Mapping[str, object]) -> object:
 
 
 def write_page(file: Path, text: str) -> None:
-    """Write a page, and say so once it is written."""
+    """Write a page. Once it is written, name it on standard error."""
     write_scenario(file, text)
     if str(file) != STDIN:
         say_when_written(f"{shown(file)}: the answer as a page")

@@ -106,7 +106,7 @@ def answer_safe(
 
 
 def no_such_node(where: str, node: str, played: Run) -> str:
-    """Return the refusal of `--node`: where the node does not run, and which nodes do."""
+    """Return the refusal of `--node`: the file or address, the node that does not run there, and the nodes that run."""
     running = [played.settings.names[index] for index in played.moment().state.running()]
     given = f"--node: '{shown(node)}' is not a running node"
     accepted = f"; these run: {', '.join(map(shown, running))}" if running else ""
@@ -114,7 +114,7 @@ def no_such_node(where: str, node: str, played: Run) -> str:
 
 
 MOST_STATES = 1_000_000
-"""The default limit of states in a search, which take a few hundred megabytes."""
+"""The default limit of states in a search. So many states take a few hundred megabytes."""
 
 
 @click.command()

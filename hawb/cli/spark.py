@@ -51,7 +51,7 @@ _TAKEN = {
 def settings_of(_context: click.Context, _option: click.Parameter, given: Iterable[str]) -> dict[str, str]:
     """Return settings of Spark, each given as KEY=VALUE.
 
-    Raise BadParameter, which names the key and never the value: that may be a password or a token.
+    Raise BadParameter, which names the key but never the value, because the value may be a password or a token.
     """
     found: dict[str, str] = {}
     for place, setting in enumerate(given, 1):
@@ -152,7 +152,7 @@ def audit(
 
 
 def for_spark(paths: Sequence[Path]) -> tuple[Sequence[Path], Path]:
-    """Return paths that other processes can open, and the folder that relative ones are relative to.
+    """Return paths that other processes can open, and the folder that relative paths are relative to.
 
     Streams are copied into a folder that is removed when the command ends. Raise OSError.
     """
@@ -170,7 +170,7 @@ def on_disk(files: Sequence[Path]) -> list[Path]:
 
 
 def of_trials(table: str) -> Callable:
-    """Return an option for a table that a study also writes."""
+    """Return the option that makes a study also write a table of its trials."""
     return click.option(f"--{table}", type=click.IntRange(min=1), metavar="N", help=f"Also write the {table} of the"
                         " first N trials of each design and environment.")  # fmt: skip
 
@@ -272,7 +272,7 @@ def study(
 
 
 def by_engine(one: Slow, trials: int) -> str:
-    """Return a sentence: which pairs the engine plays, why, how long that takes, and how many trials take a minute."""
+    """Return a sentence that says which pairs the engine plays, why, and how long that takes."""
     from hawb.views.formatting import left
 
     pairs = ", ".join(f"{design} in {environment}" for design, environment in one.pairs)
@@ -285,7 +285,7 @@ def by_engine(one: Slow, trials: int) -> str:
 
 
 def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None, Study | None]:
-    """Return (the study with the numbers of a file in it, these numbers, the study at each of their draws).
+    """Return (the study with the numbers of a file, these numbers, the study with each draw of the numbers).
 
     The last is None if the numbers have no draws. Raise ScenarioRefused, which names the file.
     """

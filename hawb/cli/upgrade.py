@@ -90,7 +90,7 @@ def upgrade(
 
     measures = _listed("--objective", objective, MEASURES)
     if gantt is not None and gantt.suffix not in FORMATS:
-        raise SystemExit(refuse(f"--gantt: '{gantt}' does not end in {', '.join(FORMATS)}"))
+        raise SystemExit(refuse(f"--gantt: '{gantt}' does not end in .svg, .png or .pdf"))
     legs = _legs(files, to, runs, via)
     alone = {"--full-stop": full_stop or None, "--scenario": rehearsal, "--gantt": gantt, "--numbers": numbers}
     if legs and (given := next((option for option, value in alone.items() if value is not None), None)):
@@ -210,7 +210,7 @@ def _listed(option: str, given: str, accepted: tuple[str, ...], every: bool = Fa
 
 
 def _write_plan(answer: PlannedUpgrade, rehearsal: Path | None, gantt: Path | None) -> None:
-    """Write the scenario that rehearses a plan and its figure, if asked for; plans with `--to` have neither."""
+    """Write the scenario that rehearses a plan, and the plan's figure, if asked for. Plans with `--to` have neither."""
     if rehearsal is not None:
         write_scenario(rehearsal, answer.rehearsal())
     if gantt is not None:
@@ -220,7 +220,7 @@ def _write_plan(answer: PlannedUpgrade, rehearsal: Path | None, gantt: Path | No
 
 
 def _save(file: Path, figure: Figure) -> None:
-    """Write a figure, the same bytes each time."""
+    """Write a figure. The same figure gives the same bytes each time."""
     import matplotlib as mpl
 
     drawn, form = BytesIO(), file.suffix.removeprefix(".")

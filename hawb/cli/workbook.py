@@ -151,7 +151,7 @@ def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
     trust(file for file in written if file.suffix == ".ipynb")
     click.echo(f"notebooks and data are in {shown(folder)}", err=True)
     if kept:
-        note = f"you have changed these files, so they were kept (delete a file to get a new copy): {', '.join(kept)}"
+        note = f"you have changed these files, so hawb kept them (delete a file to get a new copy): {', '.join(kept)}"
         click.echo(shown(note), err=True)
 
 
@@ -175,9 +175,9 @@ def serve(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
 
 
 def serve_app(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
-    """Serve a notebook with Voilà until it is stopped, by notebooks/voila.json and on loopback only.
+    """Serve a notebook with Voilà until it is stopped, on loopback only.
 
-    The settings are those in the reader's folder, or hawb's own if the folder has none.
+    The settings are in notebooks/voila.json: in the reader's folder or, if the folder has no such file, in hawb.
     """
     _looked_for("JUPYTER_PATH", JUPYTER)
     from voila.app import main
@@ -197,10 +197,10 @@ def _on_loopback(port: int, no_browser: bool) -> Sequence[str]:
 
 
 def _without_news() -> None:
-    """Stop JupyterLab from asking, over the first page of the lab, to fetch its news from the Internet."""
+    """Stop JupyterLab from asking, when the lab opens, whether to fetch news from the Internet."""
     _looked_for("JUPYTER_CONFIG_PATH", JUPYTER)
 
 
 def _looked_for(variable: str, folder: Path) -> None:
-    """Put a folder before those in one of Jupyter's environment variables."""
+    """Put a folder before the other folders in one of Jupyter's environment variables."""
     os.environ[variable] = os.pathsep.join(filter(None, (str(folder), os.environ.get(variable))))
