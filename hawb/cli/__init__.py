@@ -1,13 +1,13 @@
 """The command `hawb`.
 
-Exit statuses, which each command's help explains:
+Exit statuses, which the help of most commands explains further:
 
 - 0: done, or the answer is yes
 - 1: the answer is no: for example, `check` found a difference, `lint` found a mistake, `safe` found a node that is not
   safe to stop, or `upgrade` found no plan without loss
 - 2: the input is refused, the management API does not answer, or an output cannot be written
 - 3: hawb cannot tell, because the files lack a fact that the answer depends on
-- 70: a fault of hawb's own (`hawb.cli.exits`)
+- 70: hawb failed because of a bug
 - 129, 130, 143: stopped by a closed terminal, Ctrl-C or SIGTERM
 
 To start fast, hawb imports a command's module only when the command is called, and imports heavy packages inside the
