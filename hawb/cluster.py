@@ -1,15 +1,15 @@
 r"""A simulated cluster in Python, with one method for each verb of a scenario.
 
-The method applies its step at once:
+Each method applies its step at once:
 
     cluster = Cluster("a", "b", "c", version="3.10")
     cluster.set_policy("ha-all", r"^ha\.", {"ha-mode": "all"}).declare("ha.orders", node="a").publish("ha.orders", 100)
     cluster.stop("b").start("b").publish("ha.orders", 10).stop("c").kill("a")
     print(cluster.why("ha.orders", 1))
 
-In a notebook a cluster is displayed as a diagram and tables, and `show()` opens it in the lab. Steps can be undone; a
-cluster can be copied and saved as a scenario. A step that RabbitMQ refuses raises no exception: it gives a warning and
-an entry in `errors`.
+In a notebook, a cluster is displayed as a diagram and tables, and `show()` opens it in the lab. You can undo steps, and
+copy a cluster or save it as a scenario. If RabbitMQ refuses a step, the method raises no exception, but gives a warning
+(`RefusedWarning`) and adds an entry to `errors`.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _CALLER = 3
 
 
 class RefusedWarning(UserWarning):
-    """Warn that RabbitMQ refused a step. The refusal is in `Cluster.errors`, and the story continues."""
+    """Warn that RabbitMQ refused a step. `Cluster.errors` has RabbitMQ's error, and further steps can follow."""
 
 
 class Cluster(Verbs):
-    """A simulated RabbitMQ cluster. All its `nodes` (names) run at first.
+    """A simulated RabbitMQ cluster. `nodes` are the names of its nodes, which all run at first.
 
-    `settings` are those of a scenario's cluster (`version`, `queue_master_locator`, `timing`, …). The constructor and
-    every verb raise ScenarioRefused if the same scenario file would be refused.
+    `settings` are the keys of `cluster` in a scenario file: `version`, `queue_master_locator`, `timing` and so on. The
+    constructor and every verb raise ScenarioRefused if hawb would refuse a scenario file with the same content.
 
     Example: `Cluster("a", "b", "c", version="3.13")`
     """
@@ -68,7 +68,7 @@ class Cluster(Verbs):
     def of(cls, scenario: Scenario) -> Cluster:
         """Return the cluster at the end of a scenario.
 
-        Example: `Cluster.of(scenario)`, with the scenario of `hawb.scenario.load.load`
+        Example: `Cluster.of(scenario)`, where `hawb.scenario.load.load` returned the scenario
         """
         cluster = cls.__new__(cls)
         cluster.run = Run.of(scenario)
@@ -97,7 +97,7 @@ class Cluster(Verbs):
         priority: int | None = None,
         connection: str = "default",
     ) -> Self:
-        """basic.publish of `count` messages of `size` bytes to a queue, or of each message to several queues.
+        """basic.publish: `count` messages of `size` bytes to a queue, or each message to several queues.
 
         Example: `cluster.publish("orders", 100)`
         """
@@ -106,7 +106,7 @@ class Cluster(Verbs):
         given = {name: value for name, value in fields.items() if value is not None}
         return self._apply("publish", target | {"count": count} | given | {"connection": connection}, at)
 
-    # Back, aside, and out
+    # Undo, copy and export
 
     def undo(self, steps: int = 1) -> Cluster:
         """Undo the last steps. Raise IndexError if there are fewer.
@@ -153,7 +153,7 @@ class Cluster(Verbs):
         return PlainText(script(self.run.scenario))
 
     def html(self) -> str:
-        """Return the report of the story so far as a web page. It loads no other files.
+        """Return the report of the story so far as an HTML page. The page loads no other files.
 
         Example: `Path("story.html").write_text(cluster.html(), encoding="utf-8")`
         """
@@ -174,8 +174,8 @@ class Cluster(Verbs):
     def lab(self) -> Lab:
         """Return the lab's page for this cluster, as a widget.
 
-        A click there changes this cluster, and a verb called here changes the page. Raise ModuleNotFoundError without
-        the extra `lab`.
+        A click on the page changes this cluster, and a verb called on this cluster changes the page. Raise
+        ModuleNotFoundError if the extra `lab` is not installed.
         """
         if self._lab is None:
             from hawb.lab.page import lab_of
@@ -184,7 +184,7 @@ class Cluster(Verbs):
         return self._lab
 
     def show(self) -> Lab:
-        """Return the lab's page for this cluster. Call it in the last line of a notebook's cell.
+        """Return the lab's page for this cluster. Call this method in the last line of a notebook cell.
 
         Example: `cluster.show()`
         """
@@ -224,7 +224,7 @@ class Cluster(Verbs):
 
     @property
     def losses(self) -> Rows:
-        """Return the lost messages, with the causes of the losses. `.to_frame()` returns them as a DataFrame.
+        """Return the lost messages, with the cause of each loss. `.to_frame()` returns them as a DataFrame.
 
         Example: `cluster.losses.to_frame()`
         """
@@ -232,7 +232,7 @@ class Cluster(Verbs):
 
     @property
     def errors(self) -> Rows:
-        """Return the steps that RabbitMQ refused, with the error texts. `.to_frame()` returns them as a DataFrame.
+        """Return the steps that RabbitMQ refused, with its error texts. `.to_frame()` returns them as a DataFrame.
 
         Example: `cluster.errors[-1]["text"]`
         """
@@ -247,7 +247,9 @@ class Cluster(Verbs):
         return Rows(self.outcome["events"])
 
     def why(self, queue: str, message: int) -> str:
-        """Return a paragraph that says what happened to one message, and why. Raise ValueError for an unknown message.
+        """Return a paragraph that says what happened to one message, and why.
+
+        Raise ValueError if the message is unknown.
 
         Example: `cluster.why("orders", 1)`
         """
@@ -259,9 +261,9 @@ class Cluster(Verbs):
     def what_would_have_kept(self, queue: str, step: int | None = None) -> AlternativesTable:
         """Play the story again with one change at a time, and return how many of a queue's messages each change keeps.
 
-        `step` is the position in `steps` of the step that did harm: 0 is the first step. By default, it is the last
-        step that lost messages, or if there is none, the last step that did harm. `alternatives` of the answer has the
-        runs. Raise ValueError if the step did no harm; the error names the steps that did.
+        `step` is the index of the step that did harm; 0 is the first step. By default, it is the last step that lost
+        messages or, if no step lost messages, the last step that did harm. The result's `alternatives` has the runs.
+        Raise ValueError if the step did no harm; the error names the steps that did harm.
 
         Example: `cluster.what_would_have_kept("orders")`
         """
@@ -273,15 +275,16 @@ class Cluster(Verbs):
         chosen = [harm for harm in found if step in (None, harm.step)]
         if not chosen:
             there = ", ".join(numbering.place(harm.step) for harm in found)
-            known = f"steps that did: {there}" if found else "it has lost nothing and could always be used"
+            known = f"steps that did harm: {there}" if found else "it lost no messages and was always available"
             asked = "" if step is None else f" at {numbering.place(step)}"
             raise ValueError(f"nothing did harm to {queue!r}{asked}; {known}")
         return Table(what_would_have_kept(self.run, max(chosen, key=lambda harm: (bool(harm.lost), harm.step))))
 
     def safe_to_stop(self, *nodes: str) -> ForecastTable:
-        """Return the effects on each queue if a running node, or one of `nodes`, were stopped or killed now.
+        """Return what would happen to each queue if a node were stopped or killed now.
 
-        The answer also has the results of RabbitMQ's own checks, and the forecasts in `forecasts`.
+        This is done for each of `nodes`, by default for each running node. The result also has the results of
+        RabbitMQ's own checks; its `forecasts` has the forecasts as values.
 
         Example: `cluster.safe_to_stop("a")`
         """
@@ -293,8 +296,8 @@ class Cluster(Verbs):
     def raft(self, queue: str, at: float | None = None) -> str:
         """Return the Raft group of a quorum queue as text: each member's role, term, vote and log.
 
-        With `at`, in seconds, return the group at that time, with messages in transit. Raise ValueError if the queue is
-        not a quorum queue, or if the time is in the past.
+        With `at`, in seconds, return the group at that time, including messages in transit. Raise ValueError if the
+        queue is not a quorum queue, or if the time is in the past.
 
         Example: `cluster.raft("orders")`
         """
@@ -336,7 +339,7 @@ class Cluster(Verbs):
         return mimebundle(self, include, exclude)
 
     def panel(self, caption: str = "") -> Panel:
-        """Return the cluster's picture with a caption. `hawb.views.story.pictures` draws such pictures side by side."""
+        """Return the cluster's picture with a caption. `hawb.views.story.pictures` draws several side by side."""
         from hawb.views.story.pictures import panel
 
         return panel(caption, self.outcome, self.run.moment().state, self.run.settings.names)

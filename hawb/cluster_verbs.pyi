@@ -59,25 +59,25 @@ class Verbs:
         """
 
     def consume(self, consumer: str, queue: str, node: str | None = None, prefetch: int = 0, global_prefetch: bool = False, ack: "Literal['manual', 'auto']" = 'manual', exclusive: bool = False, priority: int = 0, cancel_on_ha_failover: bool = False, cancel_notify: bool = True, rate: float | None = None, connection: str = 'default', *, at: float | None = None) -> 'Self':
-        """basic.consume. With a `rate`, the consumer acknowledges that many messages per second. Else use `ack`.
+        """basic.consume. With a `rate`, the consumer acknowledges that many messages per second. Without it, use `ack`.
 
         Example: `cluster.consume("worker", "orders")`
         """
 
     def ack(self, consumer: str, count: "int | Literal['all']" = 'all', *, at: float | None = None) -> 'Self':
-        """basic.ack of the unacknowledged messages of a consumer or of a `get`, oldest delivery first.
+        """basic.ack: acknowledge messages of a consumer or of a `get`, oldest delivery first.
 
         Example: `cluster.ack("worker")`
         """
 
     def nack(self, consumer: str, count: "int | Literal['all']" = 'all', requeue: bool = True, *, at: float | None = None) -> 'Self':
-        """basic.nack of the unacknowledged messages of a consumer or of a `get`, oldest delivery first.
+        """basic.nack: negatively acknowledge messages of a consumer or of a `get`, oldest delivery first.
 
         Example: `cluster.nack("worker")`
         """
 
     def get(self, queue: str, count: int, ack: bool = True, consumer: str | None = None, *, at: float | None = None) -> 'Self':
-        """basic.get. With `ack=False`, a later `ack` or `nack` refers to these messages by the name `consumer`.
+        """basic.get. With `ack=False`, use the name `consumer` in a later `ack` or `nack` of these messages.
 
         Example: `cluster.get("orders", 10)`
         """
@@ -95,7 +95,7 @@ class Verbs:
         """
 
     def stop(self, *nodes: str, at: float | None = None) -> 'Self':
-        """Controlled shutdown: `rabbitmqctl stop`.
+        """`rabbitmqctl stop`: the nodes shut down in a controlled way.
 
         Example: `cluster.stop("a")`
         """
@@ -149,13 +149,13 @@ class Verbs:
         """
 
     def partition(self, *groups: Iterable[str], at: float | None = None) -> 'Self':
-        """The links between the groups drop all messages, silently.
+        """All links between the groups silently drop their messages.
 
         Example: `cluster.partition(["a"], ["b", "c"])`
         """
 
     def cut(self, *links: Iterable[str], at: float | None = None) -> 'Self':
-        """Single links drop all messages, silently.
+        """The links between these pairs of nodes silently drop their messages.
 
         Example: `cluster.cut(("a", "b"))`
         """
@@ -269,7 +269,7 @@ class Verbs:
         """
 
     def expect(self, outcome: dict[str, Any], *, at: float | None = None) -> 'Self':
-        """A partial outcome, compared at this point by `hawb check`; a run passes over it.
+        """A partial outcome that `hawb check` compares at this point; `hawb run` skips it.
 
         Example: `cluster.expect({"losses": []})`
         """

@@ -1,17 +1,17 @@
 """The command `hawb`.
 
-Exit statuses, which each command's help explains:
+Exit statuses, which the help of most commands explains further:
 
 - 0: done, or the answer is yes
-- 1: the answer is no: `check`, `compare` or `fuzz` found a difference, `lint` a mistake, `safe` a node that is not safe
-  to stop, `migrate` a queue that cannot be moved, `explore` a story, or `upgrade` no plan without loss
+- 1: the answer is no: for example, `check` found a difference, `lint` found a mistake, `safe` found a node that is not
+  safe to stop, or `upgrade` found no plan without loss
 - 2: the input is refused, the management API does not answer, or an output cannot be written
-- 3: cannot tell, because the files lack a fact
-- 70: a fault of hawb's own (`hawb.cli.exits`)
+- 3: hawb cannot tell, because the files lack a fact that the answer depends on
+- 70: hawb failed because of a bug
 - 129, 130, 143: stopped by a closed terminal, Ctrl-C or SIGTERM
 
-To start fast, a command's module is imported when the command is called, and heavy packages inside the command. A
-command that needs an extra checks that it is installed (`hawb.cli.extra`).
+To start fast, hawb imports a command's module only when the command is called, and imports heavy packages inside the
+command's function. A command that needs an extra checks that the extra is installed (`hawb.cli.extra`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Sections(Refusing):
 @click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hawb")
 def main() -> None:
-    """Simulate RabbitMQ's replicated queues: what is lost when a node goes down, and why."""
+    """Simulate RabbitMQ's replicated queues and show what is lost when a node goes down, and why."""
 
 
 def every_command() -> dict[str, click.Command]:

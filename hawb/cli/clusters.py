@@ -20,39 +20,40 @@ if TYPE_CHECKING:
 @click.command(name="import")
 @click.argument("definitions")
 @click.option(
-    "--queues", "listings", multiple=True, metavar="FILE", help="A listing of queues or of nodes. Repeatable."
+    "--queues", "listings", multiple=True, metavar="FILE",
+    help="A queue listing or node listing, such as rabbitmqctl list_queues prints. Repeatable.",
 )
 @click.option("-o", "--output", type=Destination(), help="Write the scenario to this file; - prints it.")
 @click.option(
     "--numbers",
     type=Destination(Kind.NEW_FILE),
-    help="Write the numbers of this cluster, for hawb study --numbers, to a new file; - prints them.",
+    help="Write this cluster's rates and sizes to a new file, for hawb study --numbers; - prints them.",
 )
 @click.option(
     "--queue",
     metavar="NAME",
-    help="The queue whose rates and sizes --numbers takes, as VHOST::NAME.  [default: the busiest]",
+    help="With --numbers: the queue whose rates and sizes are written, as VHOST::NAME.  [default: the busiest queue]",
 )
 def import_command(
     definitions: str, listings: tuple[str, ...], output: Path | None, numbers: Path | None, queue: str | None
 ) -> None:
     """Turn exported DEFINITIONS and listings into a scenario.
 
-    With --numbers, write the rates and sizes in these files as numbers for hawb study. Each number says whether it was
-    measured or assumed: replace the numbers that you know better.
+    With --numbers, hawb writes the rates and sizes that it finds in these files to a new file for hawb study. The new
+    file says for each number whether it was measured or assumed. Replace each number for which you know a better value.
 
-    Write VHOST=FILE for a file that does not name its virtual host. Standard error lists what the files lack, and
-    which of their contents a scenario cannot express.
+    If a file does not name its virtual host, give it as VHOST=FILE. Standard error lists the facts that the files lack,
+    and the contents that a scenario cannot express.
     """
     from hawb.exports.imported import import_cluster
     from hawb.exports.untrusted import ImportRefused
 
     if output is None and numbers is None:
-        raise click.UsageError("Missing option '-o' / '--output', or '--numbers'.")
+        raise click.UsageError("Give -o FILE, --numbers FILE, or both.")
     if queue is not None and numbers is None:
         raise click.UsageError("--queue needs --numbers.")
     if output == numbers:
-        raise click.UsageError("-o and --numbers name the same file: give each its own.")
+        raise click.UsageError("-o and --numbers name the same file: name two different files.")
     try:
         imported = None if output is None else import_cluster(definitions, listings)
         if numbers is not None:
@@ -64,7 +65,9 @@ def import_command(
 
 
 @click.command()
-@click.option("--api", required=True, metavar="URL", help="The address of the management API, as http://HOST:15672.")
+@click.option(
+    "--api", required=True, metavar="URL", help="The address of the management API, such as http://HOST:15672."
+)
 @click.option(
     "-o",
     "--output",
@@ -73,11 +76,12 @@ def import_command(
     help="Write the scenario to this file; - prints it.",
 )
 def watch(api: str, output: Path) -> None:
-    """Turn the present state of a running cluster into a scenario.
+    """Turn the current state of a running cluster into a scenario.
 
-    hawb reads policies, queues and nodes over the management HTTP API and changes nothing. It takes user and password
-    from HAWB_API_USER and HAWB_API_PASSWORD, or asks for them, and never stores them. The user needs the tag
-    `monitoring`. Standard error lists what a scenario cannot express.
+    hawb reads policies, queues and nodes over the management HTTP API, and changes nothing in the cluster. The
+    environment variables HAWB_API_USER and HAWB_API_PASSWORD contain the user and the password. If one is not set,
+    hawb asks for it. hawb stores neither the user nor the password. The user needs the tag `monitoring`. Standard error
+    lists the parts of the cluster that a scenario cannot express.
     """
     write_imported(output, read_live(api))
 

@@ -1,7 +1,7 @@
 """Replace characters that a console's encoding lacks.
 
-Windows gives pipes and old consoles a code page with few characters, as do some locales elsewhere. Without a
-replacement, writing the first glyph of an answer would raise UnicodeEncodeError.
+On Windows, pipes and old consoles use a code page with few characters; some locales on other systems do so too. Without
+a replacement, hawb would raise UnicodeEncodeError when it writes the first glyph of an answer.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ PLAIN = {
     "✓": "+", "▼": "v", "▲": "^", "↻": "@", "‖": "=", "≠": "/", "·": ".", "×": "x", "→": "->", "−": "-", "–": "-",
     "…": "...", "√": "sqrt ", "±": "+-", "²": "^2", ISOLATE: "", END_ISOLATE: "",
 }  # fmt: skip
-"""The replacement of each character. Glyphs may share one: a word stands beside each."""
+"""The replacement of each character. Several glyphs may have the same one, because a word stands beside each glyph."""
 
 NAME = "hawb.plain"
 
 
 def plain(error: UnicodeError) -> tuple[str, int]:
-    """Return replacements for characters that an encoding lacks; those without one, such as letters, become escapes."""
+    """Return replacements for the characters that an encoding lacks; escapes for characters without a replacement."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
@@ -33,7 +33,7 @@ def plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def make_legible() -> None:
-    """Let standard output and standard error write something for every character."""
+    """Make standard output and standard error write a replacement for each character that their encoding lacks."""
     codecs.register_error(NAME, plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -41,10 +41,10 @@ def make_legible() -> None:
 
 
 def open_closed_streams() -> None:
-    """Open the null device for each standard stream that is closed: for writing as stdin, for reading as the others.
+    """Open the null device for each standard stream that is closed: stdin for writing, stdout and stderr for reading.
 
-    Files that are opened later then do not get a standard stream's number, and reading from it or writing to it still
-    fails, as on a closed stream.
+    So no file that is opened later gets the number of a standard stream. Reading from the stream, or writing to it,
+    still fails, as on a closed stream.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:

@@ -1,6 +1,6 @@
-"""Check each file and folder that a command will write before it starts, so that no work is lost.
+"""Check, before a command starts, each file and folder that it will write, so that no work is lost.
 
-Files are written once the answer is printed (`hawb.cli.files`); `hawb.scenario.saving` checks them again then.
+hawb writes the files once the answer is printed (`hawb.cli.files`); `hawb.scenario.saving` then checks them again.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ OF_A_FOLDER = {
 
 
 def destinations(command: click.Command) -> dict[str, Kind]:
-    """Return the parameters of a command that name what it writes, each with the kind of file or folder."""
+    """Return the kind of file or folder that a command writes, by the parameter that names it."""
     return {one.name: one.type.kind for one in command.params if one.name and isinstance(one.type, Destination)}
 
 
 def looked_at_first(command: click.Command) -> click.Command:
-    """Make a command check each file and folder that it will write before it starts; return it."""
+    """Make a command check, before it starts, each file and folder that it will write; return the command."""
     played = command.callback
     kinds = destinations(command)
     own = kinds.get(OWN.get(command.name or "", ""), Kind.FILE)
@@ -63,9 +63,9 @@ def _refusal(place: Path, kind: Kind, option: str, read: set[str], taken: dict[s
     try:
         real = os.path.realpath(place)
         if real in taken:
-            return f"is already named by {taken[real]}; give {option} another name"
+            return f"{taken[real]} names it already; give {option} another name"
         if real in read and os.path.isfile(real):  # noqa: PTH113 - a text
-            return f"is an input of this command; give {option} another name"
+            return f"it is an input of this command; give {option} another name"
         check(place, kind)
     except (OSError, ValueError) as error:
         number = getattr(error, "errno", None)
@@ -79,7 +79,7 @@ def _refusal(place: Path, kind: Kind, option: str, read: set[str], taken: dict[s
 
 
 def _files(values: Iterable[object]) -> Iterator[str]:
-    """Yield the real path of each file that an argument names, also as VHOST=FILE."""
+    """Yield the real path of each file that an argument names, as FILE or as VHOST=FILE."""
     for value in values:
         if isinstance(value, tuple):
             yield from _files(value)

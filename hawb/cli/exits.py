@@ -1,7 +1,7 @@
 """End a command that fails.
 
-The exit status is 2 if the input is refused or the system refuses to read or write a file, and 70 for a fault of hawb's
-own, which no input may cause.
+The exit status is 2 if hawb refuses the input, or if the system refuses to read or write a file. It is 70 for a bug in
+hawb, which no input may cause.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OF_STREAMS = {errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC}
 
 
 def refuse(reason: object) -> int:
-    """Write to standard error why input is refused, with control characters escaped; return the exit status, 2."""
+    """Write to standard error why hawb refuses the input, with control characters escaped; return exit status 2."""
     with suppress(OSError):  # a standard error that cannot be written to leaves the exit status
         click.echo("\n".join(shown(line.expandtabs(2)) for line in str(reason).split("\n")), err=True)
     return 2
@@ -34,7 +34,7 @@ def refuse(reason: object) -> int:
 def of_fault(fault: Exception) -> int:
     """Write one line about the exception that ended a command; return the exit status.
 
-    Python's message may contain a value of the input, so it is only shown if `HAWB_TRACEBACK` is set.
+    Python's message may contain a value of the input. hawb therefore prints it only if `HAWB_TRACEBACK` is set.
     """
     if isinstance(fault, OSError) and (fault.filename is not None or fault.errno in OF_STREAMS):
         if fault.filename is None:
@@ -44,8 +44,8 @@ def of_fault(fault: Exception) -> int:
         traceback.print_exception(fault)
     *_, last = traceback.extract_tb(fault.__traceback__)
     place = f"{Path(last.filename).name}:{last.lineno}"
-    refuse(f"hawb failed: {type(fault).__name__} in {place}. This is a fault of hawb, not of the input: please report"
-           f" this line with the traceback that {VARIABLE}=1 prints")  # fmt: skip
+    refuse(f"hawb failed: {type(fault).__name__} in {place}. This is a bug in hawb, not a mistake in the input."
+           f" Please report this line, with the traceback that hawb prints if you set {VARIABLE}=1")  # fmt: skip
     return SOFTWARE
 
 
@@ -55,7 +55,7 @@ def name_of(fault: OSError) -> str:
 
 
 def drop_the_rest() -> None:
-    """Drop the rest of standard output: Python would try to write it again at its end, and report the failure."""
+    """Drop the rest of standard output; otherwise Python would try to write it at exit, and report the failure."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Taken(NamedTuple):
-    """An extra that a command needs: always, or if an option is given, or if the option has a certain value."""
+    """An extra that a command needs: always, only with an option, or only with a certain value of the option."""
 
     command: str
     extra: str
@@ -27,7 +27,7 @@ class Taken(NamedTuple):
     value: str | None = None
 
     def by(self, command: str, given: dict[str, object]) -> bool:
-        """Return True if a command needs the extra with these options."""
+        """Return True if a command that is called with these options needs the extra."""
         asked = page_asked(command, given) if self.option == "output" else given.get(self.option or "")
         return command == self.command and (not self.option or (asked is not None and self.value in (None, asked)))
 
@@ -59,11 +59,11 @@ MODULES = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas", "voila"),
     "study": ("filelock", "llvmlite", "numba", "numpy", "pandas", "psutil", "pyarrow", "pyspark"),
 }
-"""The modules of each extra that hawb imports. Packages of programs that hawb only starts are not checked."""
+"""The modules that hawb imports from each extra. hawb does not check packages whose programs it only starts."""
 
 
 def asked_first(command: click.Command) -> click.Command:
-    """Make a command check that the extras that it needs are installed before it starts; return it."""
+    """Make a command check, before it starts, that the extras that it needs are installed; return the command."""
     played = command.callback
 
     @functools.wraps(played)
@@ -92,9 +92,9 @@ def _installed(module: str) -> bool:
 
 
 def compile_first(study: Study) -> None:
-    """Compile the kernel's functions for a study; say so first, unless they are in the cache of an earlier run."""
+    """Compile the kernel's functions for a study. Announce this, unless an earlier run has left them in the cache."""
     from hawb.study import trial_rows
 
     if not trial_rows.is_compiled(study):
-        click.echo("compiling the simulation, once; this takes a minute or two", err=True)
+        click.echo("compiling the simulation; this takes a minute or two, and later runs skip it", err=True)
     trial_rows.compile_kernel(study)

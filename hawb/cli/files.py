@@ -1,7 +1,7 @@
 """Read scenarios and write files for commands.
 
-Refused input ends a command with the reason on standard error and exit status 2. A command's files are written once its
-answer is printed, all of them or none.
+If a command refuses its input, it writes the reason to standard error and ends with exit status 2. hawb writes a
+command's files once the answer is printed: all of the files, or none.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ OUTPUTS = "hawb.outputs"
 SAID = "hawb.said"
 """Key in a command's context: the lines for standard error once these files are written."""
 WRITTEN = (None, 0, 1, 3)
-"""The exit statuses with which files are written; any other leaves all files as they were."""
+"""The exit statuses with which hawb writes the files. With any other status, all files stay as they were."""
 FEWER_SEARCHES = 20_000
 """The number of new objects after which Python looks for unused ones that refer to each other.
 
-A run makes many objects and hardly any of those, so that most of the looking at Python's own 700 finds nothing.
+A run makes many objects, but hardly any that refer to each other. Python's default of 700 would therefore make it look
+often and find nothing.
 """
 
 
@@ -66,9 +67,9 @@ class Destination(click.Path):
 
 
 class Refusing(click.Group):
-    """Commands that write all of their files or none.
+    """A group of commands, each of which writes all of its files or none.
 
-    If their input is refused or a file cannot be written, they end with a message on standard error and exit status 2.
+    If a command refuses its input or cannot write a file, it ends with a message on standard error and exit status 2.
     """
 
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
@@ -131,7 +132,7 @@ def unwritten(error: OSError) -> str:
 
 
 def verdict(file: Path, title: str, differences: Sequence[object]) -> int:
-    """Print a file's line and its differences; return the exit status. Control characters of its title are escaped."""
+    """Print a file's line and its differences; return the exit status. Control characters in the title are escaped."""
     click.echo(f"{'differs' if differences else 'ok     '}  {shown(file)}: {shown(one_line(title))}")
     for difference in differences:
         click.echo(f"         {shown(difference)}")
@@ -141,7 +142,8 @@ def verdict(file: Path, title: str, differences: Sequence[object]) -> int:
 def read(file: Path) -> Scenario:
     """Return the scenario of a file, or of standard input.
 
-    Raise ScenarioRefused, which names the file and, if it contains something else that hawb knows, the command for it.
+    Raise ScenarioRefused, which names the file. If hawb recognises the file as something other than a scenario, the
+    error also names the command for it.
     """
     try:
         return load(file, "standard input" if str(file) == STDIN else None, limited=are_limited())
@@ -154,7 +156,7 @@ def read(file: Path) -> Scenario:
 def is_scenario(file: str) -> bool:
     """Return True if a file is a scenario: a .yaml file, unless it contains resources of a Kubernetes operator.
 
-    Such resources are read like a definitions export. A stream is recognised by its content.
+    hawb reads such resources like a definitions export. hawb recognises a stream by its content.
     """
     from hawb.exports.resources import SUFFIXES, manifests
 
@@ -168,7 +170,7 @@ def is_scenario(file: str) -> bool:
 def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
     """Return (scenario, notes, live state) of one scenario file, or of a definitions export and listings.
 
-    The notes say what the files lack. The live state is what they say about the cluster as it runs. Raise
+    The notes say what the files lack. The live state is what the files say about the running cluster. Raise
     ScenarioRefused; end the program if the files are refused.
     """
     from hawb.exports.imported import Live, imported_of
@@ -177,7 +179,7 @@ def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
 
     if any(map(is_scenario, files)):
         if len(files) > 1:
-            raise SystemExit(refuse(f"{files[1]}: give one scenario, or one export with its listings"))
+            raise SystemExit(refuse(f"{files[1]}: give one scenario, or one definitions export with its listings"))
         scenario = read(Path(files[0]))
         return scenario, version_notes(scenario), Live()
     try:

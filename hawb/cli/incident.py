@@ -51,12 +51,12 @@ def of_unpacking(command: Callable) -> Callable:
         (
             "--unpacked-ratio",
             click.FloatRange(min=1),
-            "If a compressed log unpacks to more than 16 MB, unpack at most this many times its size",
+            "Unpack each compressed log to at most N times its compressed size, or to 16 MB if that is more",
         ),
         (
             "--unpacked-mb",
             click.FloatRange(min=0),
-            "Unpack the compressed logs of a cluster to at most this many megabytes",
+            "Unpack all compressed logs of a cluster to at most N megabytes in total",
         ),
     ):
         default = getattr(UNPACKED, name[2:].replace("-", "_"))
@@ -69,24 +69,26 @@ def of_unpacking(command: Callable) -> Callable:
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=Source())
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
-              help="The time zone of log lines without one, such as those of RabbitMQ 3.8.")  # fmt: skip
+              help="The time zone of log lines that do not name one, such as those of RabbitMQ 3.8.")  # fmt: skip
 @click.option(
     "--after",
     multiple=True,
     type=Source(exists=True, dir_okay=False),
-    help="A definitions export or listing from after the incident, if FILES has those from before. Repeatable.",
+    help="A definitions export or listing that was taken after the incident, if those in FILES were taken before it."
+    " Repeatable.",
 )
 @click.option(
     "--since",
     metavar="TIME",
     callback=moment_asked,
-    help="The start of the incident: a date, a date with a time, or a time of day. Without a zone it is in --zone.",
+    help="The start of the incident: a date, a date with a time, or a time of day. If it names no time zone, --zone"
+    " applies.",
 )
 @click.option("--until", metavar="TIME", callback=moment_asked,
               help="The end of the incident; a date means the end of that day.")  # fmt: skip
 @of_pages
 @click.option("--scenario", type=Destination(),
-              help="Write the story as a scenario, which you can change and play again; - prints it.")  # fmt: skip
+              help="Write the incident as a scenario, which you can change and play again; - prints it.")  # fmt: skip
 @click.option("--events", is_flag=True, help="List every event in time order, without conclusions.")
 @click.option(
     "--clients", is_flag=True, help="With --events: also list clients, with their users, names and addresses."
@@ -100,19 +102,19 @@ def incident(
 ) -> None:  # fmt: skip
     """Reconstruct from the nodes' logs what happened and what was lost.
 
-    FILES are logs or folders of logs: RabbitMQ's own, as text or JSON, rotated or compressed, or from containers or
-    journald. Add a definitions export and queue listings if you have them; hawb recognises each file by its content.
-    If all of them are from before the incident, or all are from after it, hawb finds out which. If you have files from
-    both, name those from after it with --after.
+    FILES are logs, or folders of logs: RabbitMQ's log files (text or JSON, also rotated or compressed), or logs of
+    containers or journald. Add a definitions export and queue listings if you have them; hawb recognises each file by
+    its content. If the export and the listings were all taken before the incident, or all after it, hawb works out
+    which. If some were taken before the incident and some after it, name the later ones with --after.
 
-    hawb orders the events of all logs by time, describes each in a sentence that cites its lines, and plays them as a
-    scenario by RabbitMQ's rules, which shows what was lost. The answer does not name clients.
+    hawb sorts the events of all logs by time, and describes each event in a sentence that cites the log lines. It then
+    plays the events as a scenario, by RabbitMQ's rules, to find what was lost. The answer does not name clients.
 
-    Exit status: 0, nothing is lost or broken; 1, something is; 2, the input is refused; 3, cannot tell. --events and
-    --scenario - only print, and end with 0.
+    Exit status: 0, nothing is lost or broken; 1, something is lost or broken; 2, the input is refused; 3, cannot tell.
+    With --events or `--scenario -`, hawb prints only the events or the scenario, and the exit status is 0.
 
-    To examine one incident in months of logs, use --since and --until: hawb reads all lines, to know the cluster's
-    state before it.
+    To examine one incident in months of logs, use --since and --until. hawb still reads all lines, because earlier
+    lines show the cluster's state at the start of the incident.
     """
     if clients and not events:
         raise click.UsageError("--clients needs --events")
@@ -140,7 +142,7 @@ def parted(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def note_pipes(given: Iterable[Path]) -> None:
-    """Say which pipes are not read because they stand in a folder."""
+    """Write a note for each pipe that hawb does not read because it is in a folder."""
     print_notes([f"{pipe}: pipes in a folder are not read; name the pipe itself" for pipe in pipes(given)])
 
 

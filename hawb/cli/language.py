@@ -1,4 +1,4 @@
-"""The option `--language`, in which a command answers people; JSON is the same in every language."""
+"""The option `--language`: the language in which a command answers people. It does not change JSON output."""
 
 from __future__ import annotations
 

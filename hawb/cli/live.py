@@ -1,4 +1,4 @@
-"""Read a running cluster over its management HTTP API. The password is neither an argument nor stored."""
+"""Read a running cluster over its management HTTP API. The password is never an argument and is never stored."""
 
 from __future__ import annotations
 

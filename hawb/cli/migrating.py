@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 @click.option(
     "--to", type=click.Choice(list(PROFILES)), default="4.0", show_default=True, help="The release to move to."
 )
-@click.option("--from", "runs", metavar="RELEASE", help="The release that runs now, such as 3.12.14; overrides FILES.")
+@click.option("--from", "runs", metavar="RELEASE",
+              help="The release that runs now, such as 3.12.14; overrides the release in FILES.")  # fmt: skip
 @click.option("--via", metavar="LIST", help=VIA_HELP)
 @of_pages
 @click.option("--plan", type=Destination(Kind.NEW_FOLDER),
@@ -43,12 +44,13 @@ def migrate(
 ) -> None:  # fmt: skip
     """Plan the move to quorum queues and to a newer release.
 
-    FILES are a definitions export and listings of one cluster, or a scenario (.yaml). Each queue is ready, ready with
-    changes, cannot be moved, or stays as it is. --plan writes definitions to import, a runbook and a page; these
-    contain no users, passwords, permissions or parameters.
+    FILES are a definitions export and listings of one cluster, or a scenario (.yaml). For each queue, the answer says
+    whether it is ready to move, is ready after some changes, cannot be moved, or stays as it is. --plan writes
+    definitions to import, a runbook and a page. None of these files contains users, passwords, permissions or
+    parameters.
 
-    Exit status: 0, every queue that has to move can be moved; 1, at least one cannot; 2, the input is refused; 3,
-    cannot tell: the files lack a fact that decides it.
+    Exit status: 0, every queue that has to move can be moved; 1, at least one cannot be moved; 2, the input is refused;
+    3, cannot tell: the files lack a fact that the answer depends on.
     """
     from hawb.planning.crossing import RELEASE_UNKNOWN, crossed
     from hawb.rules.upgrade_road import NoRoad
@@ -122,15 +124,16 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
 @click.option("--failures", type=click.IntRange(0, 3), default=1, show_default=True,
               help="How many failed nodes each queue must survive.")  # fmt: skip
 @click.option("--trials", type=click.IntRange(0, 100_000), default=1_000, show_default=True,
-              help="Simulated years for each number of replicas, to estimate losses and outages; 0: none. If the"
-                   " simulation cannot be compiled, hawb simulates fewer, and the answer says so.")  # fmt: skip
+              help="How many years to simulate for each number of replicas, to estimate losses and outages; 0: simulate"
+                   " nothing. If the simulation cannot be compiled, hawb simulates fewer years, and the answer says"
+                   " so.")  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The seed of the simulated years."
 )
 @click.option(
     "--numbers",
     type=Source(),
-    help="Take failure rates and times from this file of your own numbers, as hawb rates writes it.",
+    help="Take failure rates and times from this file, such as one that hawb rates --numbers wrote.",
 )
 @of_pages
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
@@ -143,8 +146,9 @@ def replicas(
     FILES are a definitions export and listings of one cluster, or a scenario (.yaml). The first run compiles the
     simulation, which takes some minutes.
 
-    Exit status: 0, yes, every queue and stream survives --failures; 1, no: at least one does not, or is unavailable
-    already; 2, the input is refused; 3, cannot tell: no file says how many replicas there are.
+    Exit status: 0, yes, every queue and stream survives the failure of --failures nodes; 1, no: at least one does not
+    survive it, or is already unavailable; 2, the input is refused; 3, cannot tell: no file says how many replicas
+    there are.
     """
     from hawb.planning.beforehand import beforehand
     from hawb.study.numbers import lay_over
@@ -177,8 +181,8 @@ def replicas(
 def standing(files: tuple[str, ...], notes: bool) -> tuple[Inventory, Scenario, Live, Run | None]:
     """Return (inventory, scenario, live state, run) of one cluster. Raise ScenarioRefused.
 
-    The inventory is that of `cluster`; the live state is what the files say about the cluster as it runs. The run is
-    that of a scenario file; None for an export.
+    `cluster` returns the same inventory. The live state is what the files say about the running cluster. The run is the
+    run of a scenario file; None for an export.
     """
     from hawb.exports.imported import ALL_KNOWN, import_files
     from hawb.exports.untrusted import ImportRefused

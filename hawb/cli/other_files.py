@@ -15,9 +15,9 @@ from hawb.views.markdown import bash_word
 
 HEAD_LINES = 100
 LOGGED = re.compile(r"\[(debug|info|notice|warning|error|critical)\].*<\d+\.\d+\.\d+>|^=[A-Z]+ REPORT=+")
-"""A line of RabbitMQ's log, from 3.7 on or before."""
+"""A line of RabbitMQ's log, from 3.7 on or from before 3.7."""
 LOGGED_AS_JSON = re.compile(r'^\s*\{.*"(msg|message|MESSAGE|log)"\s*:')
-"""A line of a log as JSON: RabbitMQ's own, journald's, a container's."""
+"""A line of a JSON log, written by RabbitMQ, journald or a container."""
 
 KEYS: tuple[tuple[set[str], str, str], ...] = (
     ({"study"}, "a study", "use `hawb study {file} --output {stem}-tables`"),
@@ -33,7 +33,7 @@ KEYS: tuple[tuple[set[str], str, str], ...] = (
         "use `hawb compare data/scenarios/{stem}.yaml`",
     ),
 )
-"""Files of hawb's own by their keys: what each is, and what to do with it."""
+"""Files that hawb itself writes, recognised by their keys: what each is, and what to do with it."""
 
 
 def instead(refused: ScenarioRefused, file: Path) -> ScenarioRefused:

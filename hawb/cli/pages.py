@@ -1,8 +1,8 @@
 """The option `-o`, with which a command writes its answer as an HTML page.
 
-In earlier releases `-o` of some commands wrote something else, which now has its own option (`OWN`). A file name that
-does not end in .html or .htm still writes that. `--report` is the old name of `-o`. In both cases a note at the end
-names the new option.
+In earlier releases, `-o` of some commands wrote something else, which now has its own option (`OWN`). With a file name
+that does not end in .html or .htm, `-o` still writes that. `--report` is the old name of `-o`. For both old forms, a
+note at the end names the new option.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OWN = {"upgrade": "runbook", "migrate": "plan", "explore": "scenario", "audit": 
 
 
 def of_pages(command: Command) -> Command:
-    """Add `-o` and its old name to a command, which is called with the file as `page`."""
+    """Add `-o` and its old name `--report` to a command. The command gets the file as the argument `page`."""
 
     @functools.wraps(command)
     def chosen(*arguments: object, output: Path | None, report: Path | None, **others: object) -> object:
@@ -32,10 +32,10 @@ def of_pages(command: Command) -> Command:
         own = None if output is None or is_page(name, output) else OWN[name]
         if own is not None:
             if others[own] is not None:
-                raise click.UsageError(f"-o FILE meant --{own} FILE here: give --{own} alone.")
+                raise click.UsageError(f"-o with a name that does not end in .html means --{own}: give --{own} alone.")
             others[own], output = output, None
             here = shown(others[own])
-            at_the_end(f"note: -o writes the answer as a page (.html); this was taken as --{own} {here}")
+            at_the_end(f"note: -o writes an HTML page; {here} does not end in .html, so hawb took it as --{own} {here}")
         if report is not None:
             if output is not None:
                 raise click.UsageError("--report is the old name of -o: give -o alone.")
@@ -48,18 +48,18 @@ def of_pages(command: Command) -> Command:
 
 
 def is_page(command: str, file: Path) -> bool:
-    """Return True if a file given with `-o` is for the page of a command's answer."""
+    """Return True if the file given with `-o` is the HTML page of a command's answer."""
     return command not in OWN or file.suffix.lower() in PAGES
 
 
 def page_asked(command: str, given: Mapping[str, object]) -> object:
-    """Return the file for the page among the options of a command; None if there is none."""
+    """Return the file for the HTML page, from a command's options; None if no page is asked for."""
     output = given.get("output")
     return output if isinstance(output, Path) and is_page(command, output) else given.get("report")
 
 
 def write_page(file: Path, text: str) -> None:
-    """Write a page, and say so once it is written."""
+    """Write a page. Once it is written, name it on standard error."""
     write_scenario(file, text)
     if str(file) != STDIN:
         say_when_written(f"{shown(file)}: the answer as a page")

@@ -45,23 +45,23 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", nargs=-1)
-@click.option("--live", metavar="URL", help="Instead of FILES: read a running cluster over its management API, as"
-              " http://HOST:15672, as hawb watch does.")  # fmt: skip
+@click.option("--live", metavar="URL", help="Instead of FILES: read a running cluster over the management API at this"
+              " address, such as http://HOST:15672. hawb takes user and password as hawb watch does.")  # fmt: skip
 @click.option("--node", metavar="NAME", help="Answer for this node only.")
 @of_pages
 @of_formats("text", "line", "json", "prometheus", json="Print the forecasts as JSON",
-            help_text="line: one line for each node, the default with --live and --node. prometheus: gauges."
+            help_text="line: one line for each node (the default with --live and --node); prometheus: gauges."
             )  # fmt: skip
 def safe(files: tuple[str, ...], live: str | None, node: str | None, page: Path | None, form: str) -> None:
     """Say whether a node can be stopped without harm.
 
     FILES are a scenario (.yaml, - for standard input), or a definitions export and listings of one cluster. For each
     running node, the answer lists what a controlled stop and a kill would do to each queue, and what RabbitMQ's own
-    checks report. With --live and --node it is one line, for a hook or a script.
+    checks report. With --live and --node, the answer is a single line, for a hook or a script.
 
-    Exit status, for the node of --node or else for all nodes: 0, yes, a controlled stop is safe; 1, no: a stop does
-    harm, or a queue is unavailable already; 2, the input is refused (the node does not run, the API does not answer or
-    refuses the login); 3, cannot tell: the files lack a fact that decides it.
+    Exit status, for the node that --node names, otherwise for all running nodes: 0, yes, a controlled stop is safe; 1,
+    no: a stop does harm, or a queue is already unavailable; 2, the input is refused, the node does not run, or the API
+    does not answer or refuses the login; 3, cannot tell: the files lack a fact that the answer depends on.
     """
     from hawb.planning.safe_to_stop import outlook
     from hawb.views.verdicts.safe import verdict
@@ -106,7 +106,7 @@ def answer_safe(
 
 
 def no_such_node(where: str, node: str, played: Run) -> str:
-    """Return the refusal of `--node`: where the node does not run, and which nodes do."""
+    """Return the refusal of `--node`: the file or address, the node that does not run there, and the nodes that run."""
     running = [played.settings.names[index] for index in played.moment().state.running()]
     given = f"--node: '{shown(node)}' is not a running node"
     accepted = f"; these run: {', '.join(map(shown, running))}" if running else ""
@@ -114,7 +114,7 @@ def no_such_node(where: str, node: str, played: Run) -> str:
 
 
 MOST_STATES = 1_000_000
-"""The default limit of states in a search, which take a few hundred megabytes."""
+"""The default limit of states in a search. So many states take a few hundred megabytes."""
 
 
 @click.command()
@@ -122,36 +122,40 @@ MOST_STATES = 1_000_000
 @click.option("--for", "goal", type=click.Choice(list(GOALS)), default="lost-confirmed", show_default=True,
               help="The harm to search for.")  # fmt: skip
 @click.option("--faults", type=click.IntRange(0, 9), default=1, show_default=True,
-              help="The highest number of faults; each node that dies counts.")  # fmt: skip
+              help="The highest number of faults in the sequence. Each node that dies counts as one.")  # fmt: skip
 @click.option("--operations", type=click.IntRange(0, 9), default=2, show_default=True,
-              help="The highest number of other steps: publishes, controlled stops, starts, synchronisations, healed"
-              " partitions.")  # fmt: skip
+              help="The highest number of other steps in the sequence: publishes, controlled stops, starts,"
+              " synchronisations, healed partitions.")  # fmt: skip
 @click.option(
     "--without", type=click.Choice(list(MOVES)), multiple=True, help="Leave out steps with this verb. Repeatable."
 )
 @click.option("--states", type=click.IntRange(min=1), default=MOST_STATES, show_default=True,
-              help="End the search after this many distinct states. Without a limit, a search with timers or with"
-              " publishing clients may never end.")  # fmt: skip
+              help="End the search after this many distinct states. Without this limit, a search may never end if the"
+              " scenario has timers or publishing clients.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=0), help="End the search after this many seconds.")
-@click.option("--scenario", type=Destination(), help="Write the story that was found as a scenario.")
+@click.option("--scenario", type=Destination(), help="Write the sequence that was found, as a scenario.")
 @of_pages
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
-@click.option("--master", metavar="URL", help="Run the search on this Spark.  [default: in this process]")
+@click.option(
+    "--master", metavar="URL", help="Run the search on the Spark at this address.  [default: in this process]"
+)
 @with_settings
 def explore(
     file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], states: int,
     seconds: float | None, scenario: Path | None, page: Path | None, as_json: bool, master: str | None,
     settings: Mapping[str, str],
 ) -> None:  # fmt: skip
-    """Search for the shortest story that ends in harm.
+    """Search for the shortest sequence of steps that does harm.
 
-    The search starts where the scenario FILE ends. The story that it finds is a scenario, printed after the answer or
-    written to --scenario: play it with hawb run or open it in the lab. You can stop the search at any time, or limit it
-    with --states or --seconds; the answer then says how far it got. Standard error shows the progress: in a terminal
-    continuously, otherwise as a line every ten seconds.
+    The search starts from the state of the cluster at the end of the scenario FILE. The sequence that it finds is a
+    scenario too: hawb prints it after the answer, or writes it to the file that --scenario names. Play it with hawb
+    run, or open it in the lab.
 
-    Exit status: 0, no story ends in harm; 1, one does; 2, the scenario is refused; 3, the search ended before it could
-    tell (130, 143 or 129 if a signal stopped it).
+    You can stop the search at any time, or limit it with --states or --seconds. The answer then says how far the search
+    got. Standard error shows the progress: continuously in a terminal, otherwise one line every ten seconds.
+
+    Exit status: 0, no sequence does harm; 1, a sequence does harm; 2, the scenario is refused; 3, the search ended
+    before it could tell (130, 143 or 129 if a signal stopped it).
     """
     from hawb.planning.explore import Question
     from hawb.planning.explore import explore as search
@@ -189,8 +193,8 @@ PROGRESS_EVERY_S = 10
 
 
 def announce_compiling() -> None:
-    """Write to standard error that the search continues once it is compiled."""
-    click.echo("\ncompiling the search, once; this takes up to a minute", err=True)
+    """Write to standard error that hawb compiles the search first."""
+    click.echo("\ncompiling the search; this takes up to a minute, and later searches skip it", err=True)
 
 
 def watched(
@@ -228,17 +232,18 @@ def watched(
 @of_formats("text", "json", *CI_FORMS, json="Print a JSON array with one object for each cluster",
             help_text="sarif, junit: for CI systems that show findings beside the lines of a file.")  # fmt: skip
 @click.option("--network-mb-s", type=click.FloatRange(min=0.001), metavar="RATE",
-              help="The bandwidth of a link in megabytes per second.  [default: the scenario's, or 100]")  # fmt: skip
+              help="The bandwidth of a link between nodes, in megabytes per second.  [default: the scenario's, or"
+                   " 100]")  # fmt: skip
 def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: float | None) -> None:
     """Find mistakes in policies and queue settings.
 
     The report says which policy applies to each queue, and which policies it overrides.
 
-    FILES are scenarios (.yaml; each is checked in the state at its end), or a definitions export and listings of one
-    cluster.
+    FILES are scenarios (.yaml), or a definitions export and listings of one cluster. hawb checks a scenario in the
+    state at its end.
 
-    Exit status: 0, no error and no warning; 1, at least one; 2, a file is refused; 3, cannot tell: no file lists the
-    queues or the policies.
+    Exit status: 0, no error and no warning; 1, at least one error or warning; 2, a file is refused; 3, cannot tell: no
+    file lists the queues or the policies.
     """
     from hawb.exports.untrusted import ImportRefused
     from hawb.planning.lint import lint as look

@@ -27,38 +27,39 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("logs", nargs=-1, required=True, type=Source())
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
-              help="The time zone of log lines without one, such as those of RabbitMQ 3.8.")  # fmt: skip
+              help="The time zone of log lines that do not name one, such as those of RabbitMQ 3.8.")  # fmt: skip
 @click.option(
     "--since",
     metavar="TIME",
     callback=moment_asked,
-    help="The start of the period: a date, or a date with a time. Without a zone it is in --zone.",
+    help="The start of the period: a date, or a date with a time. If it names no time zone, --zone applies.",
 )
 @click.option("--until", metavar="TIME", callback=moment_asked,
               help="The end of the period; a date means the end of that day.")  # fmt: skip
 @click.option("--numbers", type=Destination(Kind.NEW_FILE),
-              help="Write the rates, for hawb study --numbers, to a new file; - prints them.")  # fmt: skip
+              help="Write the rates to a new file, for hawb study --numbers; - prints them.")  # fmt: skip
 @of_unpacking
 @of_pages
 @of_formats("text", "json", json="Print rates, shares and numbers as one JSON object")
-@click.option("--master", metavar="URL", help="Read the logs on this Spark.  [default: in this process]")
+@click.option("--master", metavar="URL", help="Read the logs on the Spark at this address.  [default: in this process]")
 @with_settings
 def rates(
     logs: tuple[Path, ...], zone: tzinfo, since: When | None, until: When | None, numbers: Path | None,
     page: Path | None, form: str, master: str | None, settings: Mapping[str, str],
     unpacked_mb: float, unpacked_ratio: float,
 ) -> None:  # fmt: skip
-    """Measure from logs how often and how long nodes fail.
+    """Measure from logs how often nodes fail and how long they are down.
 
-    LOGS are folders. A folder that contains logs is one cluster; any other folder contains a folder for each cluster.
-    Log files given by name are one cluster.
+    LOGS are folders. A folder that contains log files is one cluster. In a folder without log files, each subfolder is
+    one cluster. If you name log files instead of folders, hawb reads them as the logs of one cluster.
 
-    Each rate has a 95 % interval. An outage that has not ended when the logs end counts with its length until then.
-    Failures of several nodes at once, as when a rack fails, are reported separately. --numbers writes the rates for
-    other commands, whose intervals then include the uncertainty of the rates. --since and --until limit the count to a
-    period, such as that since an upgrade.
+    Each rate has a 95 % interval. If an outage has not ended when the logs end, hawb counts its length up to the end of
+    the logs. If several nodes fail at once, for example with their rack, hawb reports these failures separately.
 
-    Exit status: 0, the logs were read, whatever the answer; 2, the input is refused.
+    --numbers writes the rates to a file for other commands. The intervals that these commands give then include the
+    uncertainty of the rates. --since and --until limit the measurement to a period, such as the time since an upgrade.
+
+    Exit status: 0, the logs were read, whatever the rates are; 2, the input is refused.
     """
     from hawb.incident.asked import SpanRefused, asked
     from hawb.incident.fleets import clusters

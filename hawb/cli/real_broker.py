@@ -34,7 +34,7 @@ RECORDED = "data/recorded"
 asking_broker = click.option(
     "--broker",
     type=click.Choice(["3.8", "3.10", "4.0", "4.3"]),
-    help="The release of the real broker.  [default: the scenario's if available, else 3.10]",
+    help="The release of the real broker.  [default: the scenario's release if available, else 3.10]",
 )
 
 
@@ -45,10 +45,10 @@ asking_broker = click.option(
     "--known", type=Source(), default=KNOWN, show_default=True, help="The file of known differences."
 )
 def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
-    """Compare scenario FILES on the model and on a real RabbitMQ.
+    """Compare hawb's model with a real RabbitMQ on scenario FILES.
 
-    The model uses the rules of the broker's release. Fields that the scenario declares as racy, and known differences,
-    are listed but not compared.
+    The model uses the rules of the broker's release. hawb lists, but does not compare, the known differences and the
+    fields that the scenario declares as racy, which differ from run to run.
     """
     from hawb.broker import real
 
@@ -87,15 +87,15 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
     "--to", type=Destination(Kind.FOLDER), default=RECORDED, show_default=True, help="The folder for the recordings."
 )
 @click.option("--takes", type=click.IntRange(1, 100), default=1, show_default=True,
-              help="How often to play each scenario; outcomes that differ reveal races.")  # fmt: skip
-@click.option("--log", is_flag=True, help="Also keep the nodes' logs, in a file of the same name.")
+              help="How often to play each scenario. If the outcomes differ, the scenario has a race.")  # fmt: skip
+@click.option("--log", is_flag=True, help="Also keep the nodes' logs, in a file with the name of the recording.")
 @click.option("--logs", type=Destination(Kind.FOLDER), metavar="DIR",
-              help="Instead of a recording, keep in DIR/RELEASE/NAME the complete logs, exports from before and after,"
-                   " and the outcome.")  # fmt: skip
+              help="Instead of a recording, write to DIR/RELEASE/NAME the complete logs, the outcome, and exports from"
+                   " before the first fault and from the end.")  # fmt: skip
 def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool, logs: Path | None) -> None:
     """Play scenario FILES on a real RabbitMQ and keep the outcome.
 
-    The nodes' logs are kept too with --log, or if a scenario's earlier recording has logs.
+    hawb also keeps the nodes' logs if you give --log, or if the earlier recording of the scenario has logs.
     """
     from hawb.broker import real
 
@@ -194,32 +194,33 @@ def stories(real: ModuleType, bench: Bench, folder: Path) -> Keeping:
               help="Compare the model with a real cluster, or with itself under another seed.")  # fmt: skip
 @asking_broker
 @click.option("--replays", type=click.IntRange(0), default=20, show_default=True,
-              help="How often to replay a scenario that differs, to shrink it; 0: do not shrink.")  # fmt: skip
+              help="How many times to replay a scenario that differs, to shrink it; 0: do not shrink it.")  # fmt: skip
 @click.option("--wide", is_flag=True,
-              help="Give each scenario fifty queues with different settings, and faults.")  # fmt: skip
+              help="Give each scenario faults, and fifty queues with different settings.")  # fmt: skip
 @click.option("--soak", is_flag=True,
               help="Make each scenario six hours of operations and faults; compare after each step.")  # fmt: skip
 @click.option(
     "--keep",
     type=Destination(Kind.FOLDER),
-    help="With --wide: write to this folder, for each pair of settings, how often it was played, and how often model"
-    " and broker agreed.",
+    help="With --wide: write to this folder how often each pair of settings was played, and how often model and broker"
+    " agreed.",
 )
 def fuzz(
     count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool, soak: bool,
     keep: Path | None,
 ) -> None:  # fmt: skip
-    """Compare random scenarios with a real RabbitMQ.
+    """Compare hawb's model with a real RabbitMQ on random scenarios.
 
-    If the outcomes differ, the scenario is shrunk to the shortest that still differs.
+    If the outcomes of a scenario differ, hawb shrinks it to the shortest scenario whose outcomes still differ.
 
-    Results and shrunk scenarios are kept in --out; a run that was interrupted continues there. The report says what was
-    covered and how many scenarios agreed. Ten --wide scenarios cover every triple of queue settings; each queue that
-    differs is played alone before it is shrunk. With --soak, the real cluster shortens the
-    waits in which nothing happens.
+    hawb keeps the results and the shrunk scenarios in the folder given with --out. To continue an interrupted run, give
+    the same folder again. The report says what was covered, and in how many scenarios model and broker agreed.
+
+    With --wide, ten scenarios cover every combination of three queue settings. If a queue differs, hawb plays it alone
+    before it shrinks the scenario. With --soak, hawb shortens the times on the real cluster in which nothing happens.
     """
     if wide and soak:
-        raise SystemExit(refuse("--wide and --soak exclude each other: give one of them"))
+        raise SystemExit(refuse("--wide and --soak exclude each other: give only one"))
     from hawb.broker import real
     from hawb.conformance import fuzz as room
 

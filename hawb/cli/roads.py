@@ -1,4 +1,4 @@
-"""Read the releases of an upgrade from a command's options: the one that runs, and those to stop at."""
+"""Read the releases of an upgrade from a command's options: the release that runs now, and the releases to stop at."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hawb.rules.upgrade_releases import RELEASES
 from hawb.rules.upgrade_road import series_of
 
 NO_STOP = "none"
-VIA_HELP = "The releases to stop at on the way, such as 4.0,4.2; none: one step.  [default: as few as possible]"
+VIA_HELP = "The releases to stop at on the way, such as 4.0,4.2; `none`: a single step.  [default: as few as possible]"
 
 
 def known_release(option: str, given: str | None) -> str | None:
-    """Return `given` if it is a release, or a series, that hawb knows upgrades of; else end the program.
+    """Return `given` if it is a release, or a series, whose upgrades hawb knows; otherwise end the program.
 
     `option` names the place of an unknown release in the message.
     """
@@ -41,9 +41,9 @@ def stops(given: str | None) -> tuple[str, ...] | None:
 
 
 def release_of(files: Sequence[str], given: str | None) -> str:
-    """Return the release that a cluster runs: that of `--from`, of its scenario or of its files.
+    """Return the release that a cluster runs, from `--from`, its scenario or its files.
 
-    End the program if none of them names it, or if hawb knows no upgrade from it. Raise ScenarioRefused.
+    End the program if no release is named, or if hawb knows no upgrade from the release. Raise ScenarioRefused.
     """
     from hawb.exports.untrusted import ImportRefused
     from hawb.planning.inventory import of_files

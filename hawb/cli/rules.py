@@ -14,9 +14,10 @@ from hawb.cli.files import refuse
 def rule(words: tuple[str, ...]) -> None:
     """Show the rules about WORDS, with their code and source.
 
-    WORDS are RabbitMQ's, such as "promote on shutdown", "delivery limit" or "forget offline", or the name of a
-    function. If one rule matches, print its code, its source in RabbitMQ, the guide's sentence, the scenarios that show
-    it, and what real clusters did in them. If several match, list them. If none has all WORDS, list the nearest.
+    WORDS are RabbitMQ's terms, such as "promote on shutdown", "delivery limit" or "forget offline", or the name of a
+    function in hawb. If one rule matches, hawb prints its code, its source in RabbitMQ, the sentence in RabbitMQ's
+    guide, the scenarios that show the rule, and what real clusters did in these scenarios. If several rules match, hawb
+    lists all of them. If no rule has all WORDS, hawb lists the most similar rules.
     """
     from hawb.lessons.behaviours import all_behaviours, found, nearest
     from hawb.lessons.rule_sources import rule as rule_of
@@ -31,7 +32,7 @@ def rule(words: tuple[str, ...]) -> None:
     if not near:
         raise SystemExit(refuse(f"no rule matches {asked!r}{_typo(asked)} data/rules.md lists all rules"))
     if not behaviours:
-        click.echo(f"No rule has all the words of {asked!r}. The nearest are:")
+        click.echo(f"No rule has all the words of {asked!r}. The most similar rules are:")
     for each in behaviours or near:
         click.echo(f"{each.name}, {each.file}: {each.asked}")
 

@@ -27,23 +27,27 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option(
     "--on", type=click.Choice(["model", "broker"]), default="model", show_default=True,
-    help="Play on hawb's model or on a real RabbitMQ.",
+    help="Play the scenario on hawb's model or on a real RabbitMQ.",
 )
 @asking_broker
 @in_a_language
 def run(file: Path, page: Path | None, as_json: bool, on: str, broker: str | None, language: str) -> None:
     """Play a scenario FILE (- for standard input) and show its outcome.
 
-    With --on broker, a real RabbitMQ cluster plays the scenario. This needs root: each node runs in its own network
-    namespace. hawb uses the rabbitmq-server of this machine, or another release, which debootstrap installs below
-    ~/.cache/hawb the first time. The outcome is then always JSON. It lacks what a real broker does not report, and
-    lists the missing keys. JSON is the same in every language.
+    With --on broker, a real RabbitMQ cluster plays the scenario. This needs root, because each node runs in its own
+    network namespace. The outcome is then always JSON. It lacks the keys that a real broker does not report, and lists
+    the names of these keys.
+
+    --broker names the release of the real broker. hawb uses the rabbitmq-server of this machine if it is of that
+    release. Otherwise hawb uses debootstrap to install the release below ~/.cache/hawb, once.
+
+    --language does not change the JSON output.
 
     Exit status: 0, the scenario was played, whatever its outcome; 2, the scenario is refused.
     """
     if on == "broker":
         if page is not None:
-            raise click.UsageError("-o needs --on model")
+            raise click.UsageError("-o needs --on model: a real broker's outcome is always JSON")
         run_on_broker(file, broker)
         return
     if broker:

@@ -1,4 +1,4 @@
-"""The command that prints the JSON Schema of what another prints with --json: `hawb schema`."""
+"""The command that prints the JSON Schema of another command's --json output: `hawb schema`."""
 
 from __future__ import annotations
 

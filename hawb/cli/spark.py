@@ -36,7 +36,7 @@ on_master = click.option(
     show_default=True,
     envvar="HAWB_MASTER",
     show_envvar=True,
-    help="The Spark to use: local, any master, or a Spark Connect server (sc://HOST:PORT).",
+    help="The address of Spark: local, the URL of a Spark master, or a Spark Connect server (sc://HOST:PORT).",
 )
 
 _SETTING = re.compile(r"(spark\.[A-Za-z0-9_.-]+)=([^\x00-\x1f\x7f]*)\Z")
@@ -51,7 +51,7 @@ _TAKEN = {
 def settings_of(_context: click.Context, _option: click.Parameter, given: Iterable[str]) -> dict[str, str]:
     """Return settings of Spark, each given as KEY=VALUE.
 
-    Raise BadParameter, which names the key and never the value: that may be a password or a token.
+    Raise BadParameter, which names the key but never the value, because the value may be a password or a token.
     """
     found: dict[str, str] = {}
     for place, setting in enumerate(given, 1):
@@ -107,14 +107,14 @@ def audit(
     paths: tuple[Path, ...], page: Path | None, tables: Path | None, form: str, master: str,
     settings: Mapping[str, str],
 ) -> None:  # fmt: skip
-    """Find risks to the queues of many clusters.
+    """Find queues at risk in many clusters.
 
-    PATHS are definitions exports and queue listings, or folders of them (.json, .txt, and .yaml of operators). All
-    files beside a definitions.json belong to one cluster; so do files whose names are the same up to the first dot. A
-    file that cannot be read is listed, and the others are still audited. --tables writes tables of queues, clusters,
-    findings and refused files, as Parquet.
+    PATHS are exported definitions and queue listings (.json, .txt), YAML resources of Kubernetes operators (.yaml), or
+    folders of these. All files in the folder of a definitions.json belong to one cluster. So do files whose names are
+    the same up to the first dot. If hawb cannot read a file, it lists that file and audits the rest. --tables writes
+    Parquet tables of queues, clusters, findings and refused files.
 
-    Exit status: 0, the clusters were audited, whatever the answer; 2, no file could be read.
+    Exit status: 0, the clusters were audited, whatever the findings are; 2, no file could be read.
     """
     from hawb.study.fleet import clusters
 
@@ -152,7 +152,7 @@ def audit(
 
 
 def for_spark(paths: Sequence[Path]) -> tuple[Sequence[Path], Path]:
-    """Return paths that other processes can open, and the folder that relative ones are relative to.
+    """Return paths that other processes can open, and the folder that relative paths are relative to.
 
     Streams are copied into a folder that is removed when the command ends. Raise OSError.
     """
@@ -170,35 +170,38 @@ def on_disk(files: Sequence[Path]) -> list[Path]:
 
 
 def of_trials(table: str) -> Callable:
-    """Return an option for a table that a study also writes."""
-    return click.option(f"--{table}", type=click.IntRange(min=1), metavar="N",
-                        help=f"Also write the {table} of the first N trials of each pair, one per row.")  # fmt: skip
+    """Return the option that makes a study also write a table of its trials."""
+    return click.option(f"--{table}", type=click.IntRange(min=1), metavar="N", help=f"Also write the {table} of the"
+                        " first N trials of each design and environment.")  # fmt: skip
 
 
 @click.command()
 @click.argument("file", type=Source())
 @click.option("--output", type=Tables(Kind.FOLDER), required=True,
-              help="The folder of the study's tables; a study that was stopped continues there.")  # fmt: skip
+              help="The folder for the study's tables. To continue a study that was stopped, give the same folder"
+                   " again.")  # fmt: skip
 @click.option(
     "--numbers",
     type=Source(),
-    help="Use this file of your own numbers in every environment; hawb import and hawb rates write one.",
+    help="Use the numbers in this file in every environment. hawb import and hawb rates write such a file.",
 )
 @click.option("--baseline", metavar="DESIGN", help="The design to compare the others with.  [default: the first]")
 @click.option("--vary", "varied", metavar="PATH", multiple=True,
-              help="Also run the study with this number halved and doubled, such as timing.election_s."
+              help="Also run the study with the number at this path, such as timing.election_s, halved and doubled."
                    " Repeatable.")  # fmt: skip
 @click.option("--rows-per-file", type=click.IntRange(1, 10**7), metavar="N",
-              help="Trials in each task and file.  [default: by their cost, at most 25,000]")  # fmt: skip
+              help="How many trials each task plays into one file.  [default: depends on their cost, at most"
+                   " 25,000]")  # fmt: skip
 @click.option("--compact", is_flag=True,
-              help="At the end, rewrite each batch into files of --rows-per-file or 1,000,000 rows.")  # fmt: skip
+              help="At the end, rewrite each batch into files of --rows-per-file rows, by default"
+                   " 1,000,000.")  # fmt: skip
 @of_trials("faults")
 @of_trials("losses")
 @click.option(
     "--keep",
     "to_keep",
     type=Destination(),
-    help="Write the estimates and how they were made to this file (data/studies/results/NAME.json).",
+    help="Write the estimates, and how they were made, to this file, such as data/studies/results/NAME.json.",
 )
 @click.option("-o", "--report", "page", metavar="PAGE", type=Destination(), help="Write the answer as an HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print the estimates as a JSON array.")
@@ -210,10 +213,13 @@ def study(
 ) -> None:  # fmt: skip
     """Run the study in FILE and show each figure with its interval.
 
-    --output keeps the trials and their settings as Parquet tables (data/tables.md). You can stop a study at any time:
-    the next run simulates only what is missing, also after FILE has changed. With --numbers, the answer ends with a
-    list of the inputs that were measured and those that are assumed. If the numbers have draws, as those of hawb rates
-    do, the intervals include their uncertainty.
+    hawb keeps the trials and their settings in the folder given with --output, as Parquet tables that data/tables.md
+    describes. You can stop a study at any time. The next run simulates only the trials that are missing, even if FILE
+    has changed.
+
+    With --numbers, the answer ends with the inputs that were measured and the inputs that are assumed, in a table each.
+    A file that hawb rates wrote also contains draws: sets of rates that all fit the logs. With draws, the intervals
+    include the uncertainty of the rates.
 
     Exit status: 0, the study was completed, whatever its answer; 2, the input is refused.
     """
@@ -266,7 +272,7 @@ def study(
 
 
 def by_engine(one: Slow, trials: int) -> str:
-    """Return a sentence: which pairs the engine plays, why, how long that takes, and how many trials take a minute."""
+    """Return a sentence that says which pairs the engine plays, why, and how long that takes."""
     from hawb.views.formatting import left
 
     pairs = ", ".join(f"{design} in {environment}" for design, environment in one.pairs)
@@ -279,7 +285,7 @@ def by_engine(one: Slow, trials: int) -> str:
 
 
 def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None, Study | None]:
-    """Return (the study with the numbers of a file in it, these numbers, the study at each of their draws).
+    """Return (the study with the numbers of a file, these numbers, the study with each draw of the numbers).
 
     The last is None if the numbers have no draws. Raise ScenarioRefused, which names the file.
     """

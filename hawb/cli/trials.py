@@ -27,9 +27,9 @@ def estimated(
 ) -> tuple[list[dict], Progress]:  # fmt: skip
     """Play a study; return its estimates, and how far its trials were at the end.
 
-    `tables` are the further tables to write, each for so many trials. The study is also played with other values of the
-    numbers at the paths `varied`, or at `sensitivity.DEFAULT` if that takes only seconds. Draws of `own` numbers widen
-    the intervals. End the program if the study fails or a table is refused.
+    `tables` has the further tables to write, each with its number of trials. hawb also plays the study with other
+    values of the numbers at the paths `varied`; without them, at `sensitivity.DEFAULT` if that takes only seconds.
+    Draws of `own` numbers widen the intervals. End the program if the study fails or a table is refused.
     """
     from hawb.study import sensitivity
     from hawb.study.comparisons import judged
@@ -71,7 +71,7 @@ def with_control(
     spark: SparkSession, asked: Study, trials: DataFrame, rows: list[dict], output: Path, own: Numbers | None,
     name: str, baseline: str,
 ) -> list[dict]:  # fmt: skip
-    """Return a study's estimates with means by controls (`hawb.study.controls`). Raise StudyFailed or TableRefused."""
+    """Return a study's estimates, with means from `hawb.study.controls`. Raise StudyFailed or TableRefused."""
     from hawb.study.controls import with_controls
 
     def play(controls: Study, folder: Path) -> DataFrame:
@@ -98,8 +98,8 @@ def play_on(
 ) -> tuple[DataFrame, Progress]:  # fmt: skip
     """Play the trials of a study with a progress bar. Return the trials and the last progress.
 
-    The tables have them under `name`. They have a price if the `own` numbers have prices. Raise StudyFailed or
-    TableRefused.
+    The tables have the trials under `name`. The trials have a price if the `own` numbers have prices. Raise StudyFailed
+    or TableRefused.
     """
     from hawb.study.pipeline import run
     from hawb.views.study.study_report import rate
@@ -113,7 +113,7 @@ def play_on(
 
 
 def compacted(spark: SparkSession, output: Path, asked: Study, rows_per_file: int, name: str) -> None:
-    """Rewrite a study's trials into few files. End the program if it fails or a table is refused."""
+    """Rewrite a study's trials into fewer files. End the program if it fails or a table is refused."""
     from hawb.study.failures import StudyFailed
     from hawb.study.pipeline import compact
     from hawb.study.tables import TableRefused

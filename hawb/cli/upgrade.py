@@ -37,29 +37,30 @@ UNDATED = {"svg": ("Date", "Creator"), "pdf": ("CreationDate",)}
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--objective", metavar="LIST", default=",".join(MEASURES), show_default=True,
-              help="The measures to minimise, the most important first.")  # fmt: skip
+              help="The measures to minimise, the most important first. skew: the difference in the number of masters"
+                   " and leaders between the nodes, at the end.")  # fmt: skip
 @click.option("--wait", "waits", type=click.Choice(WAITS), multiple=True,
-              help="A wait that the plan may use. Repeatable.  [default: all but none]")  # fmt: skip
-@click.option("--order", metavar="LIST", help="Plan this order of nodes only.")
-@click.option("--away-s", type=click.FloatRange(0, 86_400), help="Seconds that a node is down for its upgrade, without"
-              " stop and boot.  [default: from --numbers, or 30]")  # fmt: skip
+              help="A condition that the plan may wait for before it stops the next node. Repeatable.  [default: every"
+                   " condition except `none`]")  # fmt: skip
+@click.option("--order", metavar="LIST", help="Upgrade the nodes in this order; do not search for another.")
+@click.option("--away-s", type=click.FloatRange(0, 86_400), help="Seconds that a node is down for its upgrade, not"
+              " counting its stop and its boot.  [default: from --numbers, or 30]")  # fmt: skip
 @click.option("--numbers", type=Source(),
-              help="Take times from this file of your own numbers, as hawb rates writes it.")  # fmt: skip
+              help="Take times from this file, such as one that hawb rates --numbers wrote.")  # fmt: skip
 @click.option("--drain", is_flag=True, help="Put each node into maintenance mode before it stops.")
-@click.option("--to", metavar="RELEASE", help="Plan every step to this release, such as 4.3.")
-@click.option(
-    "--from", "runs", metavar="RELEASE", help="With --to: the release that runs now, such as 3.12.14; overrides FILES."
-)
+@click.option("--to", metavar="RELEASE", help="Plan every step on the way to this release, such as 4.3.")
+@click.option("--from", "runs", metavar="RELEASE", help="With --to: the release that runs now, such as 3.12.14;"
+              " overrides the release in FILES.")  # fmt: skip
 @click.option("--via", metavar="LIST", help=f"With --to: {VIA_HELP[0].lower()}{VIA_HELP[1:]}")
 @click.option(
-    "--full-stop", is_flag=True, help="Stop all nodes and start them again, in an order that cannot deadlock."
+    "--full-stop", is_flag=True, help="Plan to stop all nodes and start them again, in an order that cannot deadlock."
 )
 @of_pages
 @click.option("--runbook", type=Destination(), help="Write the runbook, in Markdown; - prints it.")
 @click.option(
-    "--scenario", "rehearsal", type=Destination(), help="Write the plan as a scenario, which hawb run plays."
+    "--scenario", "rehearsal", type=Destination(), help="Write the plan as a scenario, for hawb run."
 )
-@click.option("--gantt", type=Destination(), help="Draw the plan over time: .svg, .png or .pdf.")
+@click.option("--gantt", type=Destination(), help="Draw the plan as a Gantt chart, in a .svg, .png or .pdf file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as one JSON object.")
 def upgrade(
     files: tuple[str, ...], objective: str, waits: tuple[str, ...], order: str | None, away_s: float | None,
@@ -68,15 +69,17 @@ def upgrade(
 ) -> None:  # fmt: skip
     """Plan a rolling upgrade: the order of nodes and the waits.
 
-    FILES are a scenario (.yaml, - for standard input; the plan starts where it ends), or a definitions export and
-    listings of one cluster. hawb searches for the best plan and compares it with upgrades without a plan. With --to, it
-    plans each release on the way by the rules of that release, and lists what each step requires. With --numbers, it
-    uses the restart times and synchronisation rates that you measured; if the file has draws, the answer gives 95 %
-    intervals.
+    FILES are a scenario (.yaml, - for standard input), or a definitions export and listings of one cluster. The plan
+    starts from the state of the cluster, or from the state at the end of the scenario. hawb searches for the best plan,
+    and compares it with upgrades without a plan.
+
+    With --to, hawb plans an upgrade to each release on the way, by the rules of that release, and lists what each
+    upgrade requires. With --numbers, hawb uses the restart times and synchronisation rates in that file. If the file
+    has draws (sets of numbers that all fit the logs), the answer gives 95 % intervals.
 
     Exit status: 0, yes: nothing is lost, though queues may be unavailable for a while; 1, no: the best plan loses
-    messages, a node does not come back, or a queue is unavailable before it starts; 2, the input is refused; 3, cannot
-    tell: the files lack a fact that decides it.
+    messages, a node does not come back, or a queue is unavailable before the upgrade; 2, the input is refused; 3,
+    cannot tell: the files lack a fact that the answer depends on.
     """
     from hawb.planning.beforehand import beforehand
     from hawb.planning.upgrade import task_of
@@ -87,7 +90,7 @@ def upgrade(
 
     measures = _listed("--objective", objective, MEASURES)
     if gantt is not None and gantt.suffix not in FORMATS:
-        raise SystemExit(refuse(f"--gantt: '{gantt}' does not end in {', '.join(FORMATS)}"))
+        raise SystemExit(refuse(f"--gantt: '{gantt}' does not end in .svg, .png or .pdf"))
     legs = _legs(files, to, runs, via)
     alone = {"--full-stop": full_stop or None, "--scenario": rehearsal, "--gantt": gantt, "--numbers": numbers}
     if legs and (given := next((option for option, value in alone.items() if value is not None), None)):
@@ -207,7 +210,7 @@ def _listed(option: str, given: str, accepted: tuple[str, ...], every: bool = Fa
 
 
 def _write_plan(answer: PlannedUpgrade, rehearsal: Path | None, gantt: Path | None) -> None:
-    """Write the scenario that rehearses a plan and its figure, if asked for; plans with `--to` have neither."""
+    """Write the scenario that rehearses a plan, and the plan's figure, if asked for. Plans with `--to` have neither."""
     if rehearsal is not None:
         write_scenario(rehearsal, answer.rehearsal())
     if gantt is not None:
@@ -217,7 +220,7 @@ def _write_plan(answer: PlannedUpgrade, rehearsal: Path | None, gantt: Path | No
 
 
 def _save(file: Path, figure: Figure) -> None:
-    """Write a figure, the same bytes each time."""
+    """Write a figure. The same figure gives the same bytes each time."""
     import matplotlib as mpl
 
     drawn, form = BytesIO(), file.suffix.removeprefix(".")

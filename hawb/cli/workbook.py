@@ -33,11 +33,13 @@ def at_home() -> Path:
 
 in_a_folder = click.option(
     "--folder", type=Destination(Kind.FOLDER), default=at_home,
-    show_default="hawb in your home", help="The folder for the copies of notebooks and data.",
+    show_default="hawb in your home folder", help="The folder to which hawb copies notebooks and data.",
 )  # fmt: skip
-on_a_port = click.option("--port", type=click.IntRange(0, 65535), default=8888, show_default=True,
-                         help="The port on loopback. If it is taken, the next free one is used.")  # fmt: skip
-unopened = click.option("--no-browser", is_flag=True, help="Print the address with its token; open no browser.")
+on_a_port = click.option("--port", type=click.IntRange(0, 65535), default=8888, show_default=True, help="The port on"
+                         " the loopback address. If it is taken, the next free port is used.")  # fmt: skip
+unopened = click.option(
+    "--no-browser", is_flag=True, help="Print the address, with its token, and do not open a browser."
+)
 
 
 @click.command()
@@ -48,11 +50,12 @@ unopened = click.option("--no-browser", is_flag=True, help="Print the address wi
 @unopened
 @in_a_language
 def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: bool, language: str) -> None:
-    """Open the lab in JupyterLab, on this machine only and with a token.
+    """Open the lab in JupyterLab.
 
-    Without FILES the lab opens its own example cluster. FILES are a scenario (.yaml, - for standard input), or a
-    definitions export and listings of one cluster. hawb first copies notebooks and data to a folder; it never
-    overwrites a file there that you have changed.
+    JupyterLab accepts connections from this machine only, and asks for a token. FILES are a scenario (.yaml, - for
+    standard input), or a definitions export and listings of one cluster. Without FILES, the lab opens an example
+    cluster. hawb first copies notebooks and data to the folder given with --folder. It never overwrites a file that you
+    have changed in that folder.
     """
     opened = cluster_of(files)[0] if files else None
     os.environ[VARIABLE] = language  # for the kernels
@@ -71,7 +74,7 @@ def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: 
 @click.argument("notebooks", nargs=-1, metavar="[NOTEBOOK]...")
 @in_a_folder
 @click.option("--class", "of_class", type=Destination(Kind.NEW_FOLDER), metavar="FOLDER",
-              help="Write a new folder for a class, and open nothing.")  # fmt: skip
+              help="Write the lessons for a class into this new folder, and open nothing.")  # fmt: skip
 @click.option("--app", is_flag=True, help="Open NOTEBOOK as a page without code (Voilà).")
 @on_a_port
 @unopened
@@ -80,16 +83,18 @@ def lessons(
     notebooks: tuple[str, ...], folder: Path, of_class: Path | None, app: bool, port: int, no_browser: bool,
     language: str,
 ) -> None:  # fmt: skip
-    """Open the lessons in JupyterLab, on this machine only.
+    """Open the lessons in JupyterLab.
 
-    Without NOTEBOOK the contents page opens. hawb first copies notebooks and data to a folder; it never overwrites a
-    file there that you have changed. Lessons 10 and 11 are translated into Chinese (zh) and Brazilian Portuguese (pt)
-    and open in that language; the others are in English. NOTEBOOK is a file to open instead, or with --class several,
-    or their numbers, such as 12.
+    NOTEBOOK is a notebook file, or the number of a lesson, such as 12. Without NOTEBOOK, hawb copies notebooks and data
+    to the folder given with --folder, and opens the contents page. It never overwrites a file that you have changed in
+    that folder. JupyterLab accepts connections from this machine only.
 
-    For a teacher, --class writes a folder with the lessons without solutions, a sheet of answers, slides of the
-    pictures, and a README that says how to hand the lessons out and collect the answers. Without NOTEBOOK, the folder
-    has all lessons.
+    Lessons 10 and 11 are also available in Chinese (zh) and Brazilian Portuguese (pt): with --language zh or pt and no
+    NOTEBOOK, lesson 10 opens in that language. The other lessons are in English.
+
+    For teachers, --class writes a folder with the lessons without their solutions, an answer sheet, slides with the
+    pictures, and a README that says how to hand out the lessons and collect the answers. With --class, you can give
+    several NOTEBOOKs. Without NOTEBOOK, the folder has all lessons.
     """
     os.environ[VARIABLE] = language  # for the kernels' lab
     if of_class is not None:
@@ -146,7 +151,7 @@ def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
     trust(file for file in written if file.suffix == ".ipynb")
     click.echo(f"notebooks and data are in {shown(folder)}", err=True)
     if kept:
-        note = f"you have changed these files, so they were kept (delete a file to get a new copy): {', '.join(kept)}"
+        note = f"you have changed these files, so hawb kept them (delete a file to get a new copy): {', '.join(kept)}"
         click.echo(shown(note), err=True)
 
 
@@ -170,9 +175,9 @@ def serve(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
 
 
 def serve_app(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
-    """Serve a notebook with Voilà until it is stopped, by notebooks/voila.json and on loopback only.
+    """Serve a notebook with Voilà until it is stopped, on loopback only.
 
-    The settings are those in the reader's folder, or hawb's own if the folder has none.
+    The settings are in notebooks/voila.json: in the reader's folder or, if the folder has no such file, in hawb.
     """
     _looked_for("JUPYTER_PATH", JUPYTER)
     from voila.app import main
@@ -192,10 +197,10 @@ def _on_loopback(port: int, no_browser: bool) -> Sequence[str]:
 
 
 def _without_news() -> None:
-    """Stop JupyterLab from asking, over the first page of the lab, to fetch its news from the Internet."""
+    """Stop JupyterLab from asking, when the lab opens, whether to fetch news from the Internet."""
     _looked_for("JUPYTER_CONFIG_PATH", JUPYTER)
 
 
 def _looked_for(variable: str, folder: Path) -> None:
-    """Put a folder before those in one of Jupyter's environment variables."""
+    """Put a folder before the other folders in one of Jupyter's environment variables."""
     os.environ[variable] = os.pathsep.join(filter(None, (str(folder), os.environ.get(variable))))

@@ -32,8 +32,8 @@ def cli_page() -> str:
 
 
 def _exits() -> str:
-    """Return the meanings of exit statuses: the first paragraph of `hawb.cli`'s docstring, less its first sentence."""
-    return inspect.getdoc(hawb.cli).partition("\n\n")[0].partition(". ")[2]
+    """Return the meanings of exit statuses: the docstring of `hawb.cli` without its first and last paragraphs."""
+    return "\n\n".join(inspect.getdoc(hawb.cli).split("\n\n")[1:-1])
 
 
 def _overview() -> str:

@@ -133,10 +133,11 @@ def is_served() -> bool:
 
 
 def show(shown: Cluster | str | Path | None = None, language: str | None = None) -> Lab:
-    """Return the lab as a widget, to be the last line of a notebook's cell.
+    """Return the lab as a widget. Call this function in the last line of a notebook cell.
 
-    It opens with a cluster (`hawb.Cluster.lab`), with a scenario file, such as `hawb watch` and `hawb import` write, or
-    with its own story, in a `language` of `hawb.languages` or else in that of the environment (HAWB_LANGUAGE).
+    `shown` is a cluster, or the path of a scenario file, such as `hawb watch` and `hawb import` write. Without it, the
+    lab opens its own example. `language` is one of `hawb.languages.LANGUAGES`; by default, it is the language that the
+    environment variable HAWB_LANGUAGE names.
     """
     if isinstance(shown, Cluster):
         lab = shown.lab

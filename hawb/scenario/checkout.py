@@ -30,6 +30,6 @@ def data_folder_for(what: str) -> Path:
     """Return `data_folder()`. Raise FileNotFoundError, which names `what` is missing, if there is none."""
     found = data_folder()
     if found is None:
-        raise FileNotFoundError(f"{what}: part of hawb's data, but neither this folder, a folder above it nor the"
-                                " installed hawb has data/scenarios")
+        raise FileNotFoundError(f"{what}: this is part of hawb's data, but there is no data/scenarios in this"
+                                " folder, in a folder above it, or in the installed hawb")
     return found

@@ -130,7 +130,7 @@ class QueueEntry(Part, frozen=True):
 
     def __post_init__(self) -> None:
         if self.unacknowledged > self.messages:
-            raise ValueError(f"unacknowledged: {self.unacknowledged} are more than its {self.messages} messages")
+            raise ValueError(f"unacknowledged: {self.unacknowledged} is more than messages: {self.messages}")
         for name in ("mirrors", "synchronised_mirrors", "recoverable_mirrors", "members", "stopped_members"):
             refuse_twice(name, getattr(self, name) or ())
         if self.type == "classic":
@@ -142,7 +142,7 @@ class QueueEntry(Part, frozen=True):
         if self.leader or self.members or self.stopped_members:
             raise ValueError("leader, members: a classic queue has a master and mirrors instead")
         if self.master is None and (self.mirrors or self.recoverable_mirrors):
-            raise ValueError("master: missing, although there are mirrors")
+            raise ValueError("master: missing, although the queue has mirrors")
         if self.master in self.mirrors:
             raise ValueError(f"mirrors: {render(self.master)} is the master")
         if strangers := [node for node in self.synchronised_mirrors if node not in self.mirrors]:

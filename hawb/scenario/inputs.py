@@ -114,6 +114,6 @@ def _read(file: Path) -> bytes:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(file)) from None
     if len(found) > MOST_STREAMED:
-        most = f"it gives more than {MOST_STREAMED // 2**20} MiB; write it to a file first"
+        most = f"a stream of more than {MOST_STREAMED // 2**20} MiB; write it to a file first"
         raise OSError(errno.EFBIG, most, str(file))
     return found

@@ -178,7 +178,7 @@ class Reader:
     def step(self, given: Any, path: Where) -> Step:
         """Return a step: one verb, and perhaps a time."""
         if not isinstance(given, dict):
-            raise _refused("not a map", path, given, "a map with one verb, and at if you like")
+            raise _refused("not a map", path, given, "a map with one verb, and optionally `at`")
         verbs = [key for key in given if key != "at"]
         for verb in verbs:
             if verb not in VERBS:

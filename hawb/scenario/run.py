@@ -148,7 +148,7 @@ class Run:
         Raise ValueError for a time in the past.
         """
         if time_s < self.reached_s:
-            raise ValueError(f"{time_s:g} s is past: the last step was played at {self.reached_s:g} s")
+            raise ValueError(f"{time_s:g} s is in the past: the last step was played at {self.reached_s:g} s")
         reached = self._stages[-1].reached
         if time_s == self.reached_s and not flows.has_flows(reached.state):
             return reached

@@ -56,8 +56,8 @@ class Outputs:
         """Add a file; nothing is written yet. Raise OSError as `check` does."""
         place = target(file, replace)
         if place is not None and place in [one.target for one in self._files]:
-            raise OSError(errno.EINVAL, "two outputs would be written to it; name another file for one of"
-                                        " them", str(file))
+            raise OSError(errno.EINVAL, "two outputs would be written to this file; name another file for one"
+                                        " output", str(file))
         self._files.append(_File(file, place, _bytes(content), replace, synchronised))
 
     def add_folder(self, folder: Path, contents: Mapping[str, str | bytes]) -> None:

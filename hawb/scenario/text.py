@@ -120,7 +120,7 @@ def check_values(value: Any, path: Where = ()) -> None:
             if not -(2**63) <= value < 2**63:
                 raise ScenarioRefused("too large a number", path, given=value, accepted="numbers of 64 bits")
         case _:
-            raise ScenarioRefused("not a value of a file", path, given=value, accepted="maps, lists, text, numbers")
+            raise ScenarioRefused("not a value of YAML", path, given=value, accepted="maps, lists, text, numbers")
 
 
 class Place(NamedTuple):
@@ -303,7 +303,7 @@ class _Builder:
         if event.tag is not None and event.tag != _TEXT:
             raise self._tag(event.tag)
         if node.tag == f"{_TAG}merge":
-            raise ScenarioRefused("a merge key", self._path(), given="<<", accepted="keys written out")
+            raise ScenarioRefused("a merge key", self._path(), given="<<", accepted="maps that list all their keys")
         if node.tag not in _PLAIN or ":" in event.value:
             return event.value
         if len(event.value) > MAX_DIGITS:
@@ -343,7 +343,7 @@ class _Builder:
         if self._count > MAX_VALUES:
             raise ScenarioRefused(
                 "too many values, aliases counted", self._path()[:3], accepted=f"at most {MAX_VALUES:,} in YAML",
-                hint="write so large a file as JSON",
+                hint="write a file of this size as JSON",
             )  # fmt: skip
         if len(self._open) > MAX_DEPTH:
             raise _too_deep(self._path())

@@ -95,7 +95,7 @@ class Bind(Verb, frozen=True):
 
 
 class Publish(Verb, frozen=True, kw_only=True):
-    """basic.publish of `count` messages to `queue`, or each of them to all of `queues`."""
+    """basic.publish: `count` messages to `queue`, or each message to all of `queues`."""
 
     queue: Queue | None = None
     queues: Annotated[tuple[Queue, ...], Meta(description="a list of queues")] = ()
@@ -131,7 +131,7 @@ class Publisher(Verb, frozen=True):
 
 
 class Consume(Verb, frozen=True):
-    """basic.consume. With a `rate`, the consumer acknowledges that many messages per second. Else use `ack`."""
+    """basic.consume. With a `rate`, the consumer acknowledges that many messages per second. Without it, use `ack`."""
 
     consumer: Name
     queue: Queue
@@ -148,14 +148,14 @@ class Consume(Verb, frozen=True):
 
 
 class Ack(Verb, frozen=True):
-    """basic.ack of the unacknowledged messages of a consumer or of a `get`, oldest delivery first."""
+    """basic.ack: acknowledge messages of a consumer or of a `get`, oldest delivery first."""
 
     consumer: Name
     count: Count | Literal["all"] = "all"
 
 
 class Nack(Verb, frozen=True):
-    """basic.nack of the unacknowledged messages of a consumer or of a `get`, oldest delivery first."""
+    """basic.nack: negatively acknowledge messages of a consumer or of a `get`, oldest delivery first."""
 
     consumer: Name
     count: Count | Literal["all"] = "all"
@@ -163,7 +163,7 @@ class Nack(Verb, frozen=True):
 
 
 class Get(Verb, frozen=True):
-    """basic.get. With `ack=False`, a later `ack` or `nack` refers to these messages by the name `consumer`."""
+    """basic.get. With `ack=False`, use the name `consumer` in a later `ack` or `nack` of these messages."""
 
     queue: Queue
     count: Count
@@ -187,7 +187,7 @@ class Close(Bare, frozen=True):
 
 
 class Stop(OnNodes, frozen=True):
-    """Controlled shutdown: `rabbitmqctl stop`."""
+    """`rabbitmqctl stop`: the nodes shut down in a controlled way."""
 
 
 class Kill(OnNodes, frozen=True):
@@ -244,7 +244,7 @@ class ClearAlarm(OnResource, frozen=True):
 
 
 class Partition(Bare, frozen=True):
-    """The links between the groups drop all messages, silently."""
+    """All links between the groups silently drop their messages."""
 
     groups: Annotated[tuple[Nodes, ...], Meta(min_length=2, description="two or more lists of nodes: [[a], [b, c]]")]
 
@@ -253,7 +253,7 @@ class Partition(Bare, frozen=True):
 
 
 class Cut(Bare, frozen=True):
-    """Single links drop all messages, silently."""
+    """The links between these pairs of nodes silently drop their messages."""
 
     links: Annotated[tuple[Pair, ...], Meta(min_length=1, description="a list of pairs of nodes: [[a, b]]")]
 
@@ -350,7 +350,7 @@ class Wait(Bare, frozen=True):
 
 
 class Expect(Bare, frozen=True):
-    """A partial outcome, compared at this point by `hawb check`; a run passes over it."""
+    """A partial outcome that `hawb check` compares at this point; `hawb run` skips it."""
 
     outcome: PartialOutcome
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -77,14 +76,11 @@ def _play(spark: SparkSession, output: Path) -> None:
 
 
 def _end(spark: SparkSession) -> None:
-    """Have Java end by itself, since it writes the archive only then."""
-    from py4j.protocol import Py4JError
-
-    gateway = spark.sparkContext._gateway
+    """Have Java end by itself, since it writes the archive only then: it does so when its input ends."""
+    java = spark.sparkContext._gateway.proc
     spark.stop()
-    with suppress(Py4JError):  # it has ended, and does not answer
-        gateway.jvm.java.lang.System.exit(0)
-    gateway.proc.wait()
+    java.stdin.close()
+    java.wait()
 
 
 if __name__ == "__main__":

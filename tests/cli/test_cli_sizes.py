@@ -83,7 +83,7 @@ def test_number_of_yaml_values_is_limited(monkeypatch: pytest.MonkeyPatch) -> No
     assert refused(f"scenario: a\nsteps: [{'1, ' * 100}]") == [
         "standard input, line 2: steps[95] (the 96th step): too many values, aliases counted",
         "  accepted: at most 100 in YAML",
-        "  hint: write so large a file as JSON",
+        "  hint: write a file of this size as JSON",
     ]  # fmt: skip
 
 

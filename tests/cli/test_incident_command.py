@@ -170,7 +170,8 @@ def test_exit_status_matches_the_answer(log, status, answer, tmp_path):
 
 
 def test_help_lists_the_exit_status():
-    assert "Exit status: 0, nothing is lost or broken; 1, something is; 2" in " ".join(hawb("--help").stdout.split())
+    shown = " ".join(hawb("--help").stdout.split())
+    assert "Exit status: 0, nothing is lost or broken; 1, something is lost or broken; 2" in shown
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,8 @@ def test_command_refuses_unusable_numbers(tmp_path: Path):
         (["--objective", "lost,luck"], "--objective: 'lost,luck': 'luck' is not accepted; accepted: lost_confirmed"),
         (["--order", "a,b"], "--order: 'a,b': name each one exactly once; accepted: a, b, c"),
         (["--order", "a,b,b"], "name each one exactly once"),
-        (["--gantt", "plan.gif"], "--gantt: 'plan.gif' does not end in .svg, .png, .pdf"),
-        (["more.json"], "more.json: give one scenario, or one export with its listings"),
+        (["--gantt", "plan.gif"], "--gantt: 'plan.gif' does not end in .svg, .png or .pdf"),
+        (["more.json"], "more.json: give one scenario, or one definitions export with its listings"),
     ],
 )
 def test_refusal_lists_accepted_values(tmp_path: Path, arguments: list[str], text: str):

@@ -135,7 +135,7 @@ def test_changed_files_that_are_kept_are_listed(served: list[tuple], tmp_path: P
     result = asked("lessons", "--folder", tmp_path)
     assert result.stderr.splitlines() == [
         f"notebooks and data are in {tmp_path}",
-        "you have changed these files, so they were kept (delete a file to get a new copy):"
+        "you have changed these files, so hawb kept them (delete a file to get a new copy):"
         " notebooks/01-contents.ipynb",
     ]
 

@@ -67,8 +67,8 @@ def rendered(name: str, content: Guide) -> str:
 def _introduction(name: str, content: Guide) -> list[str]:
     shown = sum(bool(statement.scenarios) for statement in content.statements)
     return [
-        f"{len(content.statements)} statements, {shown} of them shown and the others with the reason why not, from "
-        f"[{name}.yaml](../{name}.yaml). The editions:\n",
+        f"[{name}.yaml](../{name}.yaml) lists {len(content.statements)} statements of the guide. Scenarios show "
+        f"{shown} of them; for each other statement, the table says why no scenario shows it. The editions are:\n",
         *(f"- {name}: {what}" for name, what in content.editions.items()),
         "",
     ]

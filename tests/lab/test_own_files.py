@@ -100,7 +100,7 @@ def test_each_question_offers_the_files_of_its_command():
 def test_worst_case_is_searched_for_each_kind_of_queue():
     panel = OwnFiles(WORST)
     upload(panel, ("definitions.json", json.dumps(EXPORT).encode()))
-    assert "There is no queue to search for" in panel.message.value and panel.page.page == ""
+    assert "The files name no queue" in panel.message.value and panel.page.page == ""
     panel.files.value = []
     panel.choices["goal"].value = "a queue out of use"
     upload(panel, *FILES)

@@ -79,7 +79,7 @@ def test_nearest_rules_are_suggested_if_none_matches():
     result = run("publisher", "blocked", "while", "starting")
     assert result.exit_code == 0
     first, second, *_ = result.output.splitlines()
-    assert first == "No rule has all the words of 'publisher blocked while starting'. The nearest are:"
+    assert first == "No rule has all the words of 'publisher blocked while starting'. The most similar rules are:"
     assert second.startswith("alarms.blocks_publishing, hawb/engine/cluster/alarms.py: ")
 
 

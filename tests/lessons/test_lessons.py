@@ -283,7 +283,7 @@ def test_changes_that_keep_the_lost_messages_can_be_tried():
     assert view.asked.picture["lost"] is True
     view.asked.asks = True
     assert [one["what"] for one in view.asked.tries] == [
-        "ha-sync-mode: automatic", "sync_queue, waited for, before the kill", "ha-promote-on-failure: when-synced",
+        "ha-sync-mode: automatic", "sync_queue, completed before the kill", "ha-promote-on-failure: when-synced",
     ]  # fmt: skip
     first = view.asked.tries[0]
     assert first["keeps"] == "keeps all: 10 messages"

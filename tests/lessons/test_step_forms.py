@@ -33,7 +33,7 @@ def test_an_exercise_shows_how_each_of_its_steps_is_written():
     for each in EXERCISES.values():
         value = exercise(each.key).value
         assert value.count("<li>") == len(each.verbs), each.key
-        assert ("how it is written" in value) is (each.form is Form.STEPS), each.key
+        assert ("how to write them" in value) is (each.form is Form.STEPS), each.key
 
 
 def test_missing_answer_shows_an_example_of_the_expected_form(tmp_path, monkeypatch):

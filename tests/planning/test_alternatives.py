@@ -217,7 +217,7 @@ def test_cluster_answers_in_python():
     assert repr(answer).splitlines()[2].startswith("ha-sync-mode: automatic")
     assert "What would have kept q" in answer._repr_html_()
     assert answer.alternatives.harm.step == 6
-    with pytest.raises(ValueError, match=r"to 'q' at steps\[2\] \(the 3rd step\); steps that did: steps\[6\]"):
+    with pytest.raises(ValueError, match=r"to 'q' at steps\[2\] \(the 3rd step\); steps that did harm: steps\[6\]"):
         cluster.what_would_have_kept("q", 2)
     with pytest.raises(ValueError, match="nothing did harm to 'x'"):
         cluster.what_would_have_kept("x")

@@ -177,7 +177,7 @@ TWO = (PolicyEntry("ha", "", {}), PolicyEntry("ha", "", {}))
         (lambda: Publish(queue="q", queues=("r",), count=1), "queue, queues: write exactly one"),
         (lambda: Publish(queues=("q", "q"), count=1), "queues: 'q' appears twice"),
         (lambda: QueueEntry("q", mirrors=("a",)), "master: missing"),
-        (lambda: QueueEntry("q", master="a", messages=1, unacknowledged=2), "unacknowledged: 2 are more than its 1"),
+        (lambda: QueueEntry("q", master="a", messages=1, unacknowledged=2), "unacknowledged: 2 is more than messages"),
         (lambda: QueueEntry("q", master="a", mirrors=("a",)), "mirrors: 'a' is the master"),
         (lambda: QueueEntry("q", master="a", mirrors=("b", "b")), "mirrors: 'b' appears twice"),
         (lambda: QueueEntry("q", master="a", synchronised_mirrors=("b",)), "'b' is not one of the mirrors"),

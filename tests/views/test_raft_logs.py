@@ -115,7 +115,7 @@ def test_a_group_is_drawn_as_it_will_be_at_a_time():
     assert "b  follower  1     a          a       t1: 1 noop|~ 2 enqueue(1)" in cluster.raft("q", at=21.2)
     assert "b  follower  1     a          a       t1: 1 noop| 2 enqueue(1)~" in cluster.raft("q", at=22.6)
     assert cluster.raft("q", at=30) == cluster.raft("q") == before
-    with pytest.raises(ValueError, match=r"19\.5 s is past: the last step was played at 20 s"):
+    with pytest.raises(ValueError, match=r"19\.5 s is in the past: the last step was played at 20 s"):
         cluster.raft("q", at=19.5)
 
 
