@@ -97,7 +97,7 @@ def test_existing_output_is_not_overwritten_unexpectedly(written: Written, tmp_p
 def test_output_may_not_be_used_twice_or_also_read(tmp_path: Path):
     place = tmp_path / "answer"
     refused = hawb("upgrade", STORY, "-o", place, "--report", f"{tmp_path}/./answer")
-    assert (refused.exit_code, "already named by --output; give --report another name" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "--output names it already; give --report another name" in refused.stderr) == (2, True)
     refused = hawb("explore", STORY, "-o", STORY)
     assert (refused.exit_code, "is an input of this command" in refused.stderr) == (2, True)
     assert not place.exists()

@@ -75,7 +75,7 @@ def test_lines_are_read_from_the_end_in_little_memory():
 
 @pytest.mark.parametrize("command", ["incident", "rates"])
 def test_help_names_the_limits_and_options_raise_them(command, tmp_path):
-    helped = CliRunner().invoke(main, [command, "--help"]).output
+    helped = " ".join(CliRunner().invoke(main, [command, "--help"]).output.split())
     limits = Limits()
     assert f"default: {limits.unpacked_mb:g}" in helped and f"default: {limits.unpacked_ratio:g}" in helped
     file = packed(tmp_path, NEWEST_FIRST)

@@ -203,7 +203,7 @@ def test_rule_is_shown_with_code_source_and_evidence():
     assert "candidate, hawb/rules/promotion.py" in text
     assert "def candidate(master, mirrors, alive):" in text
     assert "Source: `rabbit_mirror_queue_misc:remove_from_queue`" in text
-    assert "- The longest running mirror takes over" in text
+    assert "- By default, the oldest mirror takes over" in text
     assert "(oldest-mirror-is-who-joined-first.yaml)" in text
 
 

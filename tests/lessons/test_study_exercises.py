@@ -52,7 +52,7 @@ WRONG = [
     ("34-factor", {"times": 5000}, "the factor is too large"),
     ("34-factor", {"times": 2}, "the factor is too small"),
     ("34-factor", {"times": "x"}, "cannot be played"),
-    ("35-limits", {"classic": 10, "quorum": 250}, "a classic queue does"),
+    ("35-limits", {"classic": 10, "quorum": 250}, "a classic queue has"),
     ("35-limits", {"classic": 200, "quorum": 10_000}, "Half of 10000 is enough for a quorum queue"),
     ("35-limits", {"classic": 200, "quorum": "many"}, "cannot be played"),
 ]
