@@ -114,7 +114,7 @@ $(VENV)/installed: pyproject.toml $(VENV)/locked
 	$(BIN)/jupyter-labextension disable --log-level=ERROR @jupyterlab/apputils-extension:announcements \
 	  @voila-dashboards/jupyterlab-preview
 	$(BIN)/jupyter-server extension disable --sys-prefix --log-level=ERROR voila.server_extension
-	$(BIN)/python -m hawb.study.class_archive
+	-$(BIN)/python -m hawb.study.class_archive
 	touch $@
 
 # What the lab of the site runs on in a browser: from the registries, by the locks beside `hawb.site`. It takes npm.
