@@ -27,7 +27,7 @@ _MOST_MADE_UP_NODES = 7
 
 
 class Live(NamedTuple):
-    """Which facts about the running cluster the files have. By default they have all of them.
+    """The facts about the running cluster that the files contain: by default, all of them.
 
     `nodes_listed` is True if a file names the nodes, `queues_listed` if listings have all queues. `unlisted` has the
     queues whose placement, replicas or depth no listing has. `listed_down` maps the queues that a listing has as

@@ -248,4 +248,4 @@ REASONS: tuple[tuple[tuple[str, ...], Callable[[Case], str | None]], ...] = (
     *(((key,), _not_read(key)) for key in OF_QUORUM_QUEUES),
     (("alternate-exchange",), _for_exchanges),
 )
-"""Which settings can be idle, and the function that says why they are, or None where they are not."""
+"""Settings that may have no effect. Each function returns the reason, or None if its setting has an effect."""

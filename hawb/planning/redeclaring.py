@@ -21,7 +21,7 @@ from hawb.rules.queue_types import CLASSIC, QUORUM, TYPE, takes_default_type
 from hawb.rules.redeclaration import RELAXED_SINCE, differing, filled_in
 
 Sends = Literal["no type", "a type", "perhaps a type"]
-"""Whether applications send x-queue-type. Exported files do not show this if RabbitMQ may have filled it in."""
+"""The answers to: do applications send x-queue-type? The files do not show this if RabbitMQ may have added it."""
 
 
 class Redeclaration(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Redeclaration(Struct, frozen=True):
 
 
 class Today(Struct, frozen=True):
-    """What decides the type of a queue that is declared without one, before the move.
+    """The settings before the move that give a type to a queue that is declared without one.
 
     `profile` has the rules of the release (None if no file names the release). `default_type` is the default queue type
     of the vhost (None if it has none).

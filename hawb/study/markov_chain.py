@@ -54,7 +54,7 @@ KNOWN_SETTINGS = HA_SETTINGS | {"queue-master-locator", "queue-mode", "delivery-
 MOST_PAUSING = 3
 """The most nodes with pause_minority. Of more, several pause at once, and which one waits for which is a race."""
 RARELY = 100
-"""How many times as long as another time a time must be for the other to be short."""
+"""A time counts as short beside another time that is at least 100 times as long."""
 RELAXED = 20
 """The number of mean repairs after which a cluster has forgotten how it began."""
 MOST_BY_ORDER = 1e-3

@@ -63,7 +63,7 @@ class Answered(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """What a lesson asks. Positions count the cells of the learner's edition."""
+    """The questions and exercises of a lesson. A position is the number of a cell in the learner's edition."""
 
     asked: list[Asked]
     answered: list[Answered]

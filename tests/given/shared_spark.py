@@ -1,4 +1,4 @@
-"""What the kernel of a notebook runs first in tests: it takes the Spark that runs in Java already.
+"""Tests have the kernel of each notebook run this first, so that it uses the Spark that is already running.
 
 See `notebooks_java`. Spark's Python workers have imported hawb and loaded its compiled kernel by then.
 """
