@@ -179,7 +179,7 @@ def test_the_command_writes_scenario_and_numbers(busy: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "'-o' / '--output', or '--numbers'"),
+        ([], "Give -o FILE, --numbers FILE, or both"),
         (["-o", "-", "--queue", "orders.new"], "--queue needs --numbers"),
         (["-o", "-", "--numbers", "-"], "-o and --numbers name the same file"),
         (["--numbers", "-", "--queue", "orders.old"], "given: 'orders.old'"),

@@ -61,5 +61,5 @@ def test_a_row_with_other_columns_is_refused(tmp_path: Path, row: str) -> None:
 
 
 def test_error_outside_a_checkout_names_the_missing_data(outside_checkouts: None) -> None:
-    with pytest.raises(FileNotFoundError, match="published: part of"):
+    with pytest.raises(FileNotFoundError, match="published: this is part of"):
         published_folder()
