@@ -32,13 +32,14 @@ def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:
     names = point.run.settings.names
     played = play(point, before, controller.queue)
     drawn = scene(point.outcome, point.was, beyond(point.moment.state, names))
+    offers = menus.offered(point.moment, point.run.settings, (row["queue"] for row in drawn["rows"]))
     return {
         "scene": drawn,
-        "offers": menus.offered(point.moment, point.run.settings, (row["queue"] for row in drawn["rows"])),
+        "offers": offers,
         "play": played,
         "log": raft_entries.logs(point.moment.state, names, controller.queue),
         "logs": logs(point, before, controller.queue, played["movements"]),
-        "leads": leads(controller, drafts),
+        "leads": leads(controller, drafts, offers),
         "bar": bar(controller),
     }
 
