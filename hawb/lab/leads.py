@@ -32,14 +32,15 @@ AT_ONCE = (12, 60)
 
 def leads(controller: Controller, drafts: Drafts, offers: Mapping) -> dict:
     """Return the contents of the columns; `offers` are the entries of menus that apply (`menus.offered`)."""
-    outcome = controller.outcome
+    outcome, point = controller.outcome, controller.now
+    headline = toned_headline(outcome)
     return {
-        "verdict": toned_headline(outcome),
+        "verdict": headline,
         "step": last_step(controller),
-        "happened": {"told": [], "more": 0} if controller.is_at_rest else happened(outcome, controller.was, drafts),
+        "happened": {"told": [], "more": 0} if controller.is_at_rest else happened(outcome, point.was, drafts),
         "why": reasons(outcome),
-        "chains": placed(chains_of(controller.now.origin.outcome), controller.now.origin.moments_us),
-        "now": now(controller, offers),
+        "chains": placed(chains_of(point.origin.outcome), point.origin.moments_us),
+        "now": now(controller, headline["tone"], offers),
         "answers": [text for place, text in controller.messages.items() if text and place is not Place.SAVE],
     }
 
@@ -86,14 +87,15 @@ def _sentence(one: Sentence) -> dict:
     return {"t": seconds(one.t), "tone": one.tone, "glyph": glyph(one.tone), "text": one.text}
 
 
-def now(controller: Controller, offers: Mapping) -> dict:
-    """Return what would have kept the lost messages, best first, and suggestions for the next step."""
-    found, harms = controller.alternatives, controller.harms
-    tone = toned_headline(controller.outcome)["tone"]
-    lost = tone == LOST
+def now(controller: Controller, tone: str, offers: Mapping) -> dict:
+    """Return what would have kept the lost messages, best first, and suggestions for the next step.
+
+    `tone` is that of the headline.
+    """
+    found, lost = controller.now.alternatives, tone == LOST
     return {
         "kept": [] if found is None else kept(found),
-        "asks": bool(lost and harms and found is None),
+        "asks": bool(lost and found is None and controller.now.harms),
         "by_itself": lost and found is None and asked_at_once(controller),
         "next": suggestions(controller, offers) if controller.can_undo or tone != WELL else [],
     }
@@ -110,7 +112,7 @@ def asked_at_once(controller: Controller) -> bool:
 
 def worst(controller: Controller) -> Harm | None:
     """Return the harm that lost the most messages; None without a loss."""
-    lost = [harm for harm in controller.harms if harm.lost]
+    lost = [harm for harm in controller.now.harms if harm.lost]
     return max(lost, key=lambda harm: runs.size(harm.lost), default=None)
 
 

@@ -174,7 +174,7 @@ def test_changes_are_searched_only_while_the_loss_is_shown(lab, monkeypatch):
     on_node(lab, "a", "kill")
     ask(lab, "undo")
     later.pop()()
-    assert lab.controller.alternatives is None
+    assert lab.controller.now.alternatives is None
     ask(lab, "redo")
     later.pop()()
     assert lab.stage.view["leads"]["now"]["kept"]
