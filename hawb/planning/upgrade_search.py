@@ -73,7 +73,7 @@ class Answer(Struct, frozen=True):
 
 
 class _Partial(NamedTuple):
-    """A plan that has come so far."""
+    """The first steps of a plan."""
 
     cost: tuple[int, ...]
     places: tuple[int, ...]

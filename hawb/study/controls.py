@@ -274,7 +274,10 @@ def unseen(mean: Mean, values: np.ndarray, beside: np.ndarray, pairs: Pairs) -> 
 
 
 def _of_mean(mean: Mean, control: Rows, measure: str, pairs: Pairs, *, is_own: bool) -> dict[str, Any]:
-    """Return the values of an estimate that change: of a design that is its own control those of its trials."""
+    """Return the fields of an estimate that change with the control.
+
+    If the design is its own control, they come from the control's trials alone.
+    """
     if is_own:
         counted = Weights(pa.RecordBatch.from_pydict({TRIAL: control[TRIAL]}))
         values = control[measure].astype(float)

@@ -74,7 +74,7 @@ def depart(turn: Turn, node: int, request: object, step: int) -> None:
 
 
 def connection_of(turn: Turn, request: Any) -> Connection:
-    """Return the connection of a request: that of its consumer, if it concerns one."""
+    """Return the connection that sends a request. A request of a consumer is sent on the consumer's connection."""
     if isinstance(request, Settle | ConsumerCancels | ConsumerCloses):
         consumer = turn.consumers[request.consumer]
         return consumer.connection, consumer.node, split_queue(consumer.queue)[0]

@@ -240,10 +240,9 @@ def take(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Share:
 
 
 def fitting(turn: Turn, operation: Messages, queue: Queue) -> int:
-    """Return how many of the messages the master does not reject.
+    """Return how many of an operation's messages the master accepts under its length limits; it rejects the rest.
 
-    Until the first has to wait, each finds the queue as it was: a message that a consumer takes, or that expires at
-    once, takes no room.
+    As long as no message has to wait in the queue, messages that a consumer takes or that expire at once use no room.
     """
     fit = min(operation.count, limits.room(queue, operation.count, operation.size_bytes) + operation.more_room)
     waiting, in_effect = ready(queue), queue.limits_in_effect

@@ -201,7 +201,7 @@ def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
 
 
 def note_late(turn: Turn, consumer: Consumer, stale: Runs) -> None:
-    """Record that a client has answered for messages that a quorum queue has requeued meanwhile."""
+    """Record answers for messages that a quorum queue has requeued before the answers arrived."""
     late = deadlines.answered(turn, consumer.queue, consumer.name, stale)
     if late:
         turn.emit("answers_too_late", queue=consumer.queue, consumer=consumer.name, ids=late)

@@ -122,10 +122,10 @@ def refused_by_channel(turn: Turn, operation: Consume) -> bool:
 
 
 def is_in_use(queue: Queue, *, exclusive: bool) -> bool:
-    """Return True if a queue refuses one more consumer.
+    """Return True if a queue refuses one more consumer, which is `exclusive` or not.
 
-    Beside an exclusive one there is no other, and a queue with a single active consumer has no exclusive ones. A quorum
-    queue ignores `exclusive`.
+    A classic queue with an exclusive consumer accepts no other. A queue with a single active consumer accepts no
+    exclusive consumer. A quorum queue ignores `exclusive`.
     """
     if queue.type == QUORUM:
         return False
@@ -150,7 +150,7 @@ def register(turn: Turn, consumer: Consumer) -> None:
 
 
 def client_cancels(turn: Turn, event: ConsumerCancels) -> None:
-    """Cancel a consumer (basic.cancel): nothing more is sent, and it keeps what it holds."""
+    """Cancel a consumer (basic.cancel). It gets no more messages, and keeps those that it has not acknowledged."""
     name = event.consumer
     if turn.consumers[name].state != "active":
         return
@@ -171,7 +171,7 @@ def client_closes(turn: Turn, event: ConsumerCloses) -> None:
 
 
 def close(turn: Turn, name: str, reason: str) -> None:
-    """Close a consumer's channel: what it held is requeued, and delivered to other consumers."""
+    """Close a consumer's channel. Requeue the messages that it held, and deliver them to other consumers."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
     consumer = turn.change_consumer(name, state="closed", blocked=False, **HOLDS_NOTHING)
@@ -348,7 +348,7 @@ def stop_resuming(turn: Turn, operation: Resume) -> None:
 
 
 def queue_deleted(turn: Turn, queue: Queue) -> None:
-    """Cancel the consumers of a deleted queue; holders hold nothing any more."""
+    """Cancel the consumers of a deleted queue. Clients that fetched messages from it hold them no longer."""
     for consumer in detach(turn, queue.name, queue.master):
         cancel_by_server(turn, consumer, "queue_deleted")
 
@@ -356,7 +356,7 @@ def queue_deleted(turn: Turn, queue: Queue) -> None:
 def detach(turn: Turn, name: str, master: int) -> list[Consumer]:
     """Remove all consumers and holders from a queue whose master is gone, and return the active ones whose node runs.
 
-    The messages that they held are stale.
+    The messages that they held become stale: their deliveries came from a master that is gone.
     """
     queue = turn.queues.get(name)
     for consumer in turn.consumers_of(name):

@@ -208,11 +208,11 @@ def has_its_members(turn: Turn, node: int) -> bool:
 
 
 def forget_offline(turn: Turn, node: int, origin: int) -> None:
-    """Let a node that is down forget another while no node runs or boots.
+    """Let the node `origin`, which is down, forget another node while no node runs or boots.
 
-    The node then counts as the last to stop and boots without waiting (`rabbit_mnesia:remove_node_offline_node`). It
-    goes by its own disk alone: changes that the others made since, forgotten nodes included, are given up. With Khepri
-    the command does not exist.
+    `origin` then counts as the last node to stop and boots without waiting (`rabbit_mnesia:remove_node_offline_node`).
+    Only the records on its own disk count: changes that other nodes made later are lost, also that they forgot nodes.
+    With Khepri the command does not exist.
     """
     known = known_members(turn, origin)
     name, at = turn.settings.names[node], turn.settings.names[origin]

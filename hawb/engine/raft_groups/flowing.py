@@ -79,7 +79,7 @@ def enter_at_once(t: Turn, g: Group, p: Proposal, count: int, size_bytes: int) -
 
 
 def is_steady(t: Turn, g: Group, node: int, others: int) -> bool:
-    """Return True if a leader and all members that it reaches are level, so that nothing else is under way."""
+    """Return True if a leader and all members that it reaches have the same log and commit index, and know it."""
     leads = member_of(t, g, node)
     last, group = leads.last_index, members_of(t, leads)
     if leads.commit_index != last or leads.written != last or g.applied != last or leads.role != LEADER:
@@ -97,7 +97,7 @@ def is_steady(t: Turn, g: Group, node: int, others: int) -> bool:
 
 
 def is_abreast(peer: Peer, member: Member, leads: Member) -> bool:
-    """Return True if a member has all that its leader has, on disk and committed, and the leader knows it."""
+    """Return True if a member has written and committed the leader's whole log, and the leader knows it."""
     last = leads.last_index
     if peer.match_index != last or peer.commit_sent != last or peer.commit_index != last or member.asked:
         return False

@@ -262,7 +262,7 @@ def begin_member(_: Turn, g: Group, node: int, members: int) -> None:
 
 
 def drop_member(_: Turn, g: Group, node: int) -> None:
-    """Delete a member with all that it has on its node's disk, if there is one."""
+    """Delete a node's member with its log, if the node has one."""
     g.members.pop(node, None)
 
 
@@ -321,8 +321,8 @@ def count_times(t: Turn, g: Group) -> None:
 def crown(t: Turn, g: Group, leader: Member) -> None:
     """Record the election of a leader.
 
-    Its log has all that was ever committed (Raft's leader completeness), except for what was on disks that are lost.
-    The first election, which is part of the declaration, does not count.
+    The leader's log has every committed entry (Raft's leader completeness), except entries that were lost with a disk.
+    The first election is a part of the declaration and does not count.
     """
     name, node = g.name, leader.id
     if name == STORE:
