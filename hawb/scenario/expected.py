@@ -74,7 +74,7 @@ class ExpectedQueue(Part):
 
 
 class Removed(Part):
-    """The numbers that have left a queue, by the way in which they left."""
+    """The message numbers that have left a queue, by the reason."""
 
     acknowledged: Runs
     expired: Runs

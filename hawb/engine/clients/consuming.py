@@ -353,9 +353,9 @@ def is_known(turn: Turn, consumer: Consumer) -> bool:
 
 
 def give_up_name(turn: Turn, name: str) -> None:
-    """End the channel that had a name before, if the queue still knows it.
+    """End the queue's subscription of an earlier channel with this consumer's name.
 
-    The channel that takes the name holds none of its messages, and the queue knows only the new one.
+    The new channel of that name holds none of the earlier channel's messages.
     """
     known = turn.consumers.get(name)
     if known is None or known.state != "closed" or not is_known(turn, known):

@@ -136,7 +136,7 @@ def fails(turn: Turn, name: str, answers: Answers) -> bool:
 def note_answers(turn: Turn, consumer: Consumer, answers: Answers) -> None:
     """Record a client's answers: no consumer holds the settled messages any more.
 
-    These may include messages of another consumer, which that consumer still believes it holds.
+    Another consumer may still believe that it holds some of them.
     """
     said = runs.size(answers.said)
     late = min(said, runs.size(consumer.stale))

@@ -99,7 +99,7 @@ def consume(turn: Turn, operation: Consume) -> None:
 
 
 def refused_by_channel(turn: Turn, operation: Consume) -> bool:
-    """Refuse a consumer that its channel refuses by itself, before it asks any queue; return True if so.
+    """Return True, and refuse a consumer, if its channel does so before it asks any queue.
 
     The code is 530 for a tag that is in use; for a quorum queue 540 under a global prefetch, and from 3.10 on 406 for
     an argument that only classic queues accept.
@@ -188,9 +188,9 @@ def close(turn: Turn, name: str, reason: str) -> None:
 def channel_down(turn: Turn, event: ChannelDown) -> None:
     """Apply a quorum queue's command that a consumer's channel is gone.
 
-    If the channel's whole node is gone, only active consumers lose what they hold (`rabbit_fifo:apply`,
-    `noconnection`): a cancelled one keeps it until a new leader looks for its channel and finds none (`noproc`), or the
-    node is no member any more.
+    If the channel's whole node is gone, only active consumers lose the messages that they hold (`rabbit_fifo:apply`,
+    `noconnection`). A cancelled consumer keeps them until a new leader looks for its channel and finds none (`noproc`),
+    or the node is no member any more.
     """
     name, queue = event.consumer, turn.queues[event.queue]
     consumer = turn.consumers[name]
@@ -263,7 +263,7 @@ def withdraw_answers(turn: Turn, consumer: Consumer) -> None:
 
 
 def forget(turn: Turn, consumer: Consumer) -> None:
-    """Drop all that a quorum queue keeps about a consumer whose channel is gone."""
+    """Delete a consumer whose channel is gone from a quorum queue's state."""
     queue = turn.queues.get(consumer.queue)
     if queue is None or queue.type != QUORUM:
         return

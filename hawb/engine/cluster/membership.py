@@ -139,7 +139,7 @@ def stand_alone(turn: Turn, node: int) -> None:
 def defer_reset(turn: Turn, node: int) -> bool:
     """Return True if the reset of a node has to wait until the other members can remove it.
 
-    The node's Mnesia, or its member of Khepri's group, runs for the reset and is new to the others, so nodes that had
+    The reset starts Mnesia, or the member of Khepri's group, on the node. It is new to the other nodes: those that had
     not noticed that the node went down notice it now.
     """
     stopping.notice_pending_down(turn, node)
@@ -171,8 +171,8 @@ def force_boot(turn: Turn, node: int) -> None:
 def knows_same_queues(turn: Turn, node: int) -> bool:
     """Return True if a node may boot from the records on its disk; otherwise refuse the step.
 
-    It may not where a name on its disk means a queue that was deleted since, while the others know a later quorum queue
-    of that name. A real node would serve a classic queue, and of a quorum queue members of both would meet.
+    Refuse it if the disk has a record of a deleted queue, while the other nodes have a later quorum queue of that name.
+    A real node would serve the deleted classic queue, or bring a member of the deleted quorum queue to the later one.
     """
     remembered = turn.nodes[node].remembers
     known = {} if remembered is None else remembered.queues

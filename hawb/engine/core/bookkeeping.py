@@ -44,7 +44,7 @@ def take_after_all(turn: Turn, queue: str, numbers: Runs, event: str = "messages
 
 
 def take_back(turn: Turn, queue: str, numbers: Runs) -> None:
-    """Book messages as back in the queue that were lost or had left it: an old copy is served again."""
+    """Book messages as back in the queue that were lost or removed, because an old copy is served again."""
     if not numbers:
         return
     had = turn.account(queue)
@@ -83,9 +83,9 @@ def note_promotion(turn: Turn, queue: Queue, synchronised: bool) -> None:
 
 
 def remove(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
-    """Book messages as having left the queue for `reason`.
+    """Book messages as removed from the queue for `reason`.
 
-    Messages that another side still holds are only noted: the reason holds once that side gives them up.
+    For messages that another side still holds, only note the reason until that side drops them.
     """
     if numbers:
         still = runs.common(numbers, turn.held_elsewhere(queue))

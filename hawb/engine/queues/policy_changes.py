@@ -233,10 +233,10 @@ def reconsider_all(
 
 
 def settled_queues(turn: Turn) -> dict[str, Queue]:
-    """Return the queues that the last change of policies left as they were, and wrote no trace entry about.
+    """Return the records of the queues that the last change of policies did not change.
 
-    They are known by the policies of the current side and are their records at that time, so that a change of a policy
-    looks again only at queues that have changed since, and at those that it may concern.
+    The result belongs to the policies of the current side. The next change of a policy looks again only at queues that
+    have another record by then, and at queues that it may concern.
     """
     return _settled(_Known(turn.settings), _Known(turn.policies), _Known(turn.operator_policies))
 

@@ -112,10 +112,10 @@ def drop_orphans(t: Turn, g: Group) -> None:
 def set_unsent_aside(t: Turn, g: Group) -> None:
     """Count messages as refused that are in no log any more although their channels reach a leader with a majority.
 
-    Such a channel does not send them again until it next publishes to the queue, or learns of another leader. A new
-    leader informs the channels that it is connected to, once (`rabbit_fifo:state_enter`). A channel on the other side
-    of a partition learns nothing, then or when the links work again. Its next message goes to the former leader, which
-    rejects it; then the channel sends again all that is pending (`rabbit_fifo_client:handle_ra_event`). In 4.3 the
+    Such a channel sends them again only when it next publishes to the queue, or learns of another leader. A new leader
+    informs the channels that it is connected to, once (`rabbit_fifo:state_enter`). A channel on the other side of a
+    partition is not informed, not even when the links work again. Its next message goes to the former leader, which
+    rejects it; then the channel sends all pending messages again (`rabbit_fifo_client:handle_ra_event`). In 4.3 the
     leader also informs the channels of a node that is connected again (`rabbit_fifo`, nodeup).
     """
     focus = focused(t)
@@ -129,10 +129,7 @@ def set_unsent_aside(t: Turn, g: Group) -> None:
 
 
 def end_waiting(t: Turn, g: Group, number: int) -> bool:
-    """Remove a committed proposal from those that wait.
-
-    Return True if its channel is still there and has not given it up.
-    """
+    """Remove a committed proposal from those that wait; return True if its channel still waits for the result."""
     waits = False
     for p in waiting_of(t, g):
         if p.number == number:

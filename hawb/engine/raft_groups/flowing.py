@@ -62,10 +62,10 @@ def commit_at_once(t: Turn, g: Group, says: object, count: int, size_bytes: int)
 
 
 def enter_at_once(t: Turn, g: Group, p: Proposal, count: int, size_bytes: int) -> None:
-    """Commit what flowed to a leader over a channel that has more under way.
+    """Commit messages of a flow whose channel has other proposals under way.
 
-    It is a proposal of `count` messages behind those that were sent before, to be applied in the order of the log
-    (`rabbit_fifo_client`, sequence numbers).
+    They become a proposal of `count` messages, which is applied after the earlier ones (`rabbit_fifo_client`, sequence
+    numbers).
     """
     leader = latest_leader(t, g, ALL_NODES)
     member, out = member_of(t, g, leader), outbox(t)

@@ -134,7 +134,7 @@ def is_planned(t: Turn, g: Group, kind: type, node: int) -> bool:
 
 
 def await_handover(t: Turn, g: Group, node: int) -> None:
-    """Schedule that a leader takes commands again if its handover has led to nothing."""
+    """Schedule that a leader accepts commands again if its handover to another member failed."""
     t.schedule(CONDITION_US, HandoverDue(g.name, node, g.number), priority=TIMER)
 
 

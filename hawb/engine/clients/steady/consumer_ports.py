@@ -47,8 +47,8 @@ def flowing_queues(t: Turn) -> list[Queue]:
 def lacked_up_to(t: Turn, q: Queue, node: int) -> int:
     """Return the last of the messages that a mirror lacks; 0 if it lacks none.
 
-    Return 0 also if it lacks a message that no consumer with a rate will answer for, because another client holds it or
-    no such consumer is subscribed any more.
+    Return 0 also if no consumer with a rate will answer for one of them: another client holds it, or no such consumer
+    is subscribed.
     """
     missing = runs.minus(q.content, q.contents[node] or EMPTY)
     heard = [c for c in rated_consumers(t, q) if is_heard(t, c)]
