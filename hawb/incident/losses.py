@@ -94,7 +94,7 @@ class QueueLosses(Struct, frozen=True):
 
 
 class Tried(Struct, frozen=True):
-    """A message that was tried: its queue and number, when and where it was published, and when and why it was lost.
+    """A message that was added to the scenario to see if it is lost: when and where published, when and why lost.
 
     `lost_us` is None if it was not lost.
     """
@@ -214,7 +214,7 @@ def tried(
 
 
 def _tried(reconstructed: Reconstruction, run: Run | None) -> Iterator[Tried]:
-    """Yield what happened to the messages that were tried."""
+    """Yield what happened to each message that was added to the scenario."""
     if run is None:
         return
     again, where = outcome(run), {}

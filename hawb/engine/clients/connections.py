@@ -141,7 +141,7 @@ def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
 
 
 def take(turn: Turn, chosen: Callable[[Connection], bool]) -> list[Unread]:
-    """Remove the unread requests of the chosen connections, and return them."""
+    """Remove the requests of the chosen connections that no node has read yet, and return them."""
     taken = [unread for unread in turn.unread if chosen(unread.connection)]
     turn.unread = tuple(unread for unread in turn.unread if not chosen(unread.connection))
     return taken

@@ -189,7 +189,7 @@ def plan_arrival(t: Turn, g: Group, message: AnyMessage, delay_us: int) -> None:
 
 
 def note_ballot(t: Turn, g: Group, message: AnyMessage, due_us: int, *, arrived: bool) -> None:
-    """Record a message of an election, unless it is the group's first: that is part of the declaration."""
+    """Record a message of an election, except of a group's first election, which is a part of the declaration."""
     if isinstance(message, OfElection) and g.applied and t.traced:
         t.ballots.append(Ballot(t.now_us, g.name, message, due_us, arrived))
 
