@@ -27,7 +27,7 @@ ALLOW = "or set deprecated_features.permit.{} = true on every node"
 
 
 class Refused(Struct, frozen=True):
-    """Something that the target release refuses: code, description, the object that has it, remedy and source."""
+    """Something that the release refuses: a code, what it is, what has it, the remedy, and the source."""
 
     code: str
     what: str

@@ -74,7 +74,7 @@ class ExpectedQueue(Part):
 
 
 class Removed(Part):
-    """The message numbers that have left a queue, by the reason."""
+    """The numbers that have left a queue, by the way in which they left."""
 
     acknowledged: Runs
     expired: Runs
