@@ -17,7 +17,7 @@ from hawb.views import style
 MOST_BYTES = 300_000
 """What the front end may weigh."""
 OF_FILES = ("drop", "report")
-"""Modules that only the panel for files and reports (`hawb.lab.files`) uses, beside those of the stage."""
+"""Modules that only the panel for files and reports (`hawb.lab.own_files`) uses, beside those of the stage."""
 
 
 def kinds(lab) -> list[str]:
