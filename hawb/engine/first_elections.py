@@ -60,7 +60,7 @@ class Said(Struct, frozen=True):
 class Course(Struct, frozen=True):
     """The changes that a first election makes, with times relative to its start.
 
-    `kept` keeps references to the values whose ids are part of its key, so that no other value gets these ids.
+    `kept` holds references to the values whose ids are part of its key, so that no other value can get the same id.
     """
 
     lasts_us: int

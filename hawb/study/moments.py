@@ -66,7 +66,7 @@ class Numbers:
         return {**of_settings(self.settings), **own}
 
     def write(self) -> None:
-        """Write the parts that only this queue type has."""
+        """Write the fields that only this queue type has."""
         raise NotImplementedError
 
     def some(self, numbers: Runs | None) -> int:

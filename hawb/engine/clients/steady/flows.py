@@ -128,8 +128,8 @@ def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], ticks: dict[st
 def room_made(consumer: Consumer, ticks: int, *, late_answers_count: bool) -> int:
     """Return how many more messages a consumer can receive because of the acknowledgements at its ticks.
 
-    Acknowledgements for deliveries of an earlier master free no credit, with two exceptions: the prefetch is global, or
-    they settle messages that were redelivered; then the later ones for these messages free none.
+    Acknowledgements of deliveries from a former master free credit in two cases only: the prefetch is global, or they
+    settle messages that were redelivered. In the second case, later acknowledgements of the same messages free none.
     """
     if consumer.global_prefetch:
         return ticks
