@@ -22,6 +22,7 @@ from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.engine_trial import scenario
 from hawb.study.environment import HOURS, ByHour, Environment, Traffic
+from hawb.study.kernel.khepri_state import KHEPRI_TRIAL, PARTITIONED_KHEPRI_TRIAL
 from hawb.study.kernel.partitioned_quorum_state import PARTITIONED_QUORUM_TRIAL
 from hawb.study.kernel.partitioned_state import PARTITIONED_TRIAL
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
@@ -97,6 +98,8 @@ def kind_of(design: Design, environment: Environment) -> np.dtype:
     """Return the record type of a trial."""
     if design.queue_type == "quorum":
         return QUORUM_TRIAL if environment.partitions is None else PARTITIONED_QUORUM_TRIAL
+    if design.profile.khepri:
+        return KHEPRI_TRIAL if environment.partitions is None else PARTITIONED_KHEPRI_TRIAL
     return TRIAL if environment.partitions is None else PARTITIONED_TRIAL
 
 
@@ -217,9 +220,6 @@ def rate_of_day(environment: Environment) -> float:
 
 
 REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
-    "version: classic queues with the metadata store of 4.3": lambda design, _: (
-        design.queue_type == "classic" and design.profile.khepri
-    ),
     "arguments: arguments of queues": lambda design, _: bool(set(design.arguments) - known_arguments(design)),
     "policy: settings beside those of mirrors and the delivery limit": lambda design, _: bool(unknown_settings(design)),
     "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,
