@@ -168,7 +168,10 @@ def is_planned(t, g, kind, node):
 
 @inner
 def outbox(t):
-    """Empty the outbox for the outputs of a member's step, and return it."""
+    """Empty the outbox for the outputs of a member's step, and return it.
+
+    The metadata store's record has the number of outputs, of whichever group.
+    """
     t.store.out = 0
     return t
 

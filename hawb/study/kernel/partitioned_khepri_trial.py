@@ -1,4 +1,4 @@
-"""One trial of a classic queue in a cluster with Khepri whose links may fail: the differences from one in a whole network.
+"""One trial of a classic queue beside Khepri in a network whose links may fail: the differences from a whole network.
 
 Each side has the queue's records and its view of the metadata store. Once links are mended one side takes in the
 others, and the queue's records of the side with its process.
@@ -17,7 +17,6 @@ from hawb.study.kernel import (
     partitioned_quorum_trial,
     partitioned_state,
     partitioned_trial,
-    quorum_disks,
     quorum_links,
     search_nodes,
     trial,

@@ -38,9 +38,9 @@ LARGEST = 2**62
 def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarray:
     """Return a trial before it is played: one row.
 
-    It is of `state.TRIAL`, or of `quorum_state.QUORUM_TRIAL` for a quorum queue; if links may fail, of
-    `partitioned_state.PARTITIONED_TRIAL` or `partitioned_quorum_state.PARTITIONED_QUORUM_TRIAL`. Raise ValueError with
-    the reason for what the kernel cannot do.
+    It is of `state.TRIAL`, of `khepri_state.KHEPRI_TRIAL` for a classic queue of 4.3, or of `quorum_state.QUORUM_TRIAL`
+    for a quorum queue; if links may fail, of the type of the same name with PARTITIONED_. Raise ValueError with the
+    reason for what the kernel cannot do.
     """
     reason = refused(design, environment)
     if reason is not None:
