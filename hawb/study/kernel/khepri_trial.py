@@ -24,17 +24,16 @@ from hawb.study.kernel import (
 )
 from hawb.study.kernel.hosting import call_elections, look_around, lose_member, member_down, refresh
 from hawb.study.kernel.metadata_store import note_change, stand, store_changes, store_happens
+from hawb.study.kernel.partitioned_state import copy_list
 from hawb.study.kernel.quorum_nodes import suspect, suspect_no_more
 from hawb.study.kernel.quorum_state import LINKS_SUSPECTED, METADATA_CHANGED, OF_STORE, RAFT_ARRIVES
-from hawb.study.kernel.quorum_trial import take_row
 from hawb.study.kernel.raft_log import is_member
-from hawb.study.kernel.state import KIND, NUMBER, A, B, C, D, hand_to_engine
-from hawb.study.kernel.trial import handle
+from hawb.study.kernel.state import hand_to_engine
 
-stand_together, return_queue, lose_copies, forget_queue = (
-    trial.set_up, arrival.return_to_queues, disks.lose_disks, disks.forget_node
+stand_together, happens, handles, return_queue = (
+    trial.set_up, trial.happen, trial.handle, arrival.return_to_queues
 )  # fmt: skip
-declares_again = disks.declare_again
+lose_copies, forget_queue, declares_again = disks.lose_disks, disks.forget_node, disks.declare_again
 
 
 @inner
@@ -49,15 +48,14 @@ def set_up(t):
 
 @inner
 def happen(t, row):
-    """Handle the event in a row, of the metadata store or any other."""
-    take_row(t, row)
-    handle_taken(t, t.message)
+    """Handle the event in a row, which the letter of a message is read from."""
+    copy_list(t.agenda[row], t.message)
+    happens(t, row)
 
 
 @inner
-def handle_taken(t, event):
-    """Handle an event that has been taken off the agenda."""
-    kind, a, b = event[KIND], event[A], event[B]
+def handle(t, number, kind, a, b, c, d):
+    """Handle an event of the metadata store, or any other."""
     if kind >= OF_STORE + RAFT_ARRIVES:
         store_happens(t, kind, a, b)
     elif kind == LINKS_SUSPECTED:
@@ -65,7 +63,7 @@ def handle_taken(t, event):
     elif kind == METADATA_CHANGED:
         store_changes(t)
     elif kind < RAFT_ARRIVES:
-        handle(t, event[NUMBER], kind, a, b, event[C], event[D])
+        handles(t, number, kind, a, b, c, d)
 
 
 # Nodes
@@ -134,7 +132,7 @@ WITHOUT_CLIENTS = (
 )  # fmt: skip
 """Functions of a quorum queue's group and its clients."""
 PARTS = {
-    trial.set_up: set_up, trial.happen: happen,
+    trial.set_up: set_up, trial.happen: happen, trial.handle: handle,
     **{getattr(host_ports, port): getattr(khepri_state, port) for port in (
         "waiting_of", "take_committed", "note_abreast",
     )},

@@ -18,24 +18,19 @@ from hawb.study.kernel import (
     partitioned_state,
     partitioned_trial,
     quorum_links,
+    quorum_nodes,
     search_nodes,
     trial,
 )
 from hawb.study.kernel.hosting import look_around, refresh
-from hawb.study.kernel.khepri_trial import handle_taken
 from hawb.study.kernel.metadata_store import stand
-from hawb.study.kernel.network_rules import time_out
-from hawb.study.kernel.partitioned_state import NO_SIDE, SIDE, is_about_queue, place_of_side, stand_on_one_side
-from hawb.study.kernel.partitioned_trial import finds_side
-from hawb.study.kernel.quorum_links import suspect
+from hawb.study.kernel.partitioned_state import NO_SIDE, copy_list, is_about_queue, place_of_side, stand_on_one_side
 from hawb.study.kernel.quorum_state import LINKS_SUSPECTED, LOG_CUT, METADATA_AVAILABLE, METADATA_CHANGED, OF_STORE
-from hawb.study.kernel.quorum_trial import take_row
-from hawb.study.kernel.state import KIND, LINKS_TIME_OUT, A, B
 
 stand_together, puts_aside, takes_up, is_of_classic_side = (
     trial.set_up, partitioned_state.put_aside, partitioned_state.take_up, partitioned_state.is_of_side
 )  # fmt: skip
-gives_up = network_ports.give_up_what_waited
+happens, suspect_ends, gives_up = partitioned_trial.happen, quorum_links.suspect, network_ports.give_up_what_waited
 
 
 @inner
@@ -51,17 +46,15 @@ def set_up(t):
 
 @inner
 def happen(t, row):
-    """Handle an event on its side."""
-    take_row(t, row)
-    event = t.message
-    if not finds_side(t, event[KIND], event[A], event[B], event[SIDE]):
-        return
-    if event[KIND] == LINKS_TIME_OUT:
-        time_out(t, event[A])
-    elif event[KIND] == LINKS_SUSPECTED:
-        suspect(t, event[A])
-    else:
-        handle_taken(t, event)
+    """Handle an event on its side, which the letter of a message is read from."""
+    copy_list(t.agenda[row], t.message)
+    happens(t, row)
+
+
+@inner
+def suspect(t, links, _):
+    """Let the failure detector suspect the nodes at the ends of these links."""
+    suspect_ends(t, links)
 
 
 @inner
@@ -132,7 +125,7 @@ def in_reach(t):
 PARTS = khepri_trial.PARTS | partitioned_trial.PARTS | quorum_links.PARTS | {
     trial.set_up: set_up, trial.happen: happen, partitioned_state.is_of_side: is_of_side,
     partitioned_state.put_aside: put_aside, partitioned_state.take_up: take_up,
-    quorum_links.goes_on: goes_on, quorum_links.adopt: adopt,
+    quorum_nodes.suspect: suspect, quorum_links.goes_on: goes_on, quorum_links.adopt: adopt,
     network_ports.give_up_what_waited: give_up_what_waited, network_ports.in_reach: in_reach,
     network_ports.note_suspects: search_nodes.note_suspects,
     partitioned_trial.cut_between: partitioned_quorum_trial.cut_between,

@@ -93,28 +93,20 @@ def messages(t):
 
 
 @inner
-def finds_side(t, kind, a, b, side):
-    """Make the side of an event's node current, or without a node the side on which it was scheduled.
+def happen(t, row):
+    """Handle an event on the side of its node, or without a node on the side on which it was scheduled.
 
-    Return False if that side is gone and the event is about the queue: it then does not happen.
+    If that side is gone an event about the queue does not happen.
     """
+    number, kind, side = t.agenda[row, NUMBER], t.agenda[row, KIND], t.agenda[row, SIDE]
+    a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
+    remove_row(t, row)
     if not is_of_side(kind):
         look_from(t, b if kind in (CONFIRMS_DUE, PUBLISH, SETTLE, CONSUME, RESUME) else a)
     elif not focus_on(t, side):
         if is_about_queue(kind):
-            return False
+            return
         focus_on(t, oldest(t))
-    return True
-
-
-@inner
-def happen(t, row):
-    """Handle an event on its side."""
-    number, kind, side = t.agenda[row, NUMBER], t.agenda[row, KIND], t.agenda[row, SIDE]
-    a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
-    remove_row(t, row)
-    if not finds_side(t, kind, a, b, side):
-        return
     if kind == LINKS_TIME_OUT:
         time_out(t, a)
     else:
