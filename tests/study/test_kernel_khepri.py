@@ -99,10 +99,11 @@ def by_engine(asked: Asked) -> tuple[dict[str, float], int]:
 def played_by_source() -> dict[str, tuple[Asked, kernel_as_python.Played]]:
     """Return stories and random cases by name, each with what the kernel's source makes of it."""
     asked = {name: Asked(given, as_history(events).tolist(), 80 * SECOND) for name, (given, events) in STORIES.items()}
-    for kind, number in ((kind, number) for kind in KINDS for number in DRAWN[kind]):
-        given = KINDS[kind](number)
-        history = histories.history(given.environment, given.design.nodes, SEED, number, SHORT_US)
-        asked[f"{kind} {number}"] = Asked(given, history.tolist(), SHORT_US)
+    for kind, case in KINDS.items():
+        for number in DRAWN[kind]:
+            given = case(number)
+            history = histories.history(given.environment, given.design.nodes, SEED, number, SHORT_US)
+            asked[f"{kind} {number}"] = Asked(given, history.tolist(), SHORT_US)
     found = kernel_as_python.played(list(asked.values()))
     return {name: (asked[name], kernel) for name, kernel in zip(asked, found, strict=True)}
 

@@ -81,6 +81,9 @@ search distinguishes more than a trial.
 - `search_names`, `search_sets`, `search_key`: the key of a state
 - `search_moves`, `search`: the possible steps, the result of each, and the parts that differ
 
+For a search of a classic queue beside Khepri, parts are those of a search, of a trial of such a queue, and of a search
+with a quorum queue (`khepri_search`).
+
 For a search with a quorum queue without consumers, beside Khepri in 4.3, parts are those of a search, of a trial of a
 quorum queue, and of one in a network whose links may fail.
 

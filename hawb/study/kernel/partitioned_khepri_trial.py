@@ -99,8 +99,8 @@ def adopt(t, best, side):
     """Exchange the current side's records of the queue for those of a side that is merged into it, if that hosts it."""
     if hosts_queue(t, side):
         place, had = place_of_side(t, side), place_of_side(t, NO_SIDE)
-        put_aside(t, had, side)
-        take_up(t, place)
+        puts_aside(t, had, side)
+        takes_up(t, place)
         t.net.focus, t.store.master, t.store.up = best, t.kept_store[had], t.kept_store_up[had]
 
 

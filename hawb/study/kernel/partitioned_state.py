@@ -243,7 +243,7 @@ def look_from_outside(t):
 def oldest(t):
     """Return the number of the oldest side."""
     number = t.net.focus
-    for place in range(MOST_SIDES):
+    for place in range(len(t.kept_side)):
         if t.kept_side[place] != NO_SIDE:
             number = min(number, t.kept_side[place])
     return number
