@@ -27,7 +27,6 @@ from hawb.study.kernel import (
     search_moves,
     search_names,
     search_nodes,
-    search_state,
     silence,
     trial,
 )
@@ -78,9 +77,7 @@ KHEPRI_SEARCHED = with_store(SEARCHED)
 
 The fields of the metadata store's group are `quorum_search_state`'s, and `proposals` stays empty."""
 
-puts_aside, takes_up, handles, returns = (
-    search_state.put_aside, search_state.take_up, search_moves.handle, arrival.return_to_queues
-)  # fmt: skip
+handles, returns = search_moves.handle, arrival.return_to_queues
 remembers, loses_disk, names = search_nodes.remember, search_nodes.lose_disk_of, search_key.name
 are_interchangeable, means, says_event = search_names.interchangeable, search_key.meaning, search_key.say_event
 
@@ -96,21 +93,7 @@ def handle(t, number, kind, a, b, c, d):
         handles(t, number, kind, a, b, c, d)
 
 
-# Sides and nodes
-
-
-@inner
-def put_aside(t, place, number):
-    """Copy the records of the current side to a place, and the leader of the metadata store that it sees."""
-    puts_aside(t, place, number)
-    t.kept_store[place], t.kept_store_up[place] = t.store.master, t.store.up
-
-
-@inner
-def take_up(t, place):
-    """Make the side current whose records are kept at a place."""
-    t.store.master, t.store.up = t.kept_store[place], t.kept_store_up[place]
-    takes_up(t, place)
+# Nodes
 
 
 @inner
@@ -204,23 +187,24 @@ WITHOUT_CLIENTS = (
     raft_log.find_configuration,
 )  # fmt: skip
 """Functions of a quorum queue's group and its clients, and those that a search does not need for Khepri's."""
-PARTS = search.PARTS | quorum_links.PARTS | {
+PARTS = search.PARTS | quorum_links.OF_MEMBERS | {
     **{part: khepri_trial.PARTS[part] for part in (
         departure.members_down, departure.members_noticed_down, quorum_nodes.members_noticed_down,
         quorum_nodes.refresh_groups, arrival.store_starts, node_ports.reaches_store,
         host_ports.waiting_of, host_ports.take_committed,
     )},
     **{part: partitioned_khepri_trial.PARTS[part] for part in (
-        partitioned_state.is_of_side, quorum_links.goes_on, quorum_links.adopt, network_ports.in_reach, trial.happen,
+        partitioned_state.is_of_side, partitioned_state.keep_view, partitioned_state.take_view, quorum_links.goes_on,
+        quorum_links.adopt, network_ports.in_reach,
     )},
     **{getattr(host_ports, port): getattr(quorum_search_ports, port) for port in (
         "crown", "note_abreast", "begin_member",
     )},
     raft_log.last_sent: quorum_search_ports.last_sent, raft_log.row_of_term: quorum_search_ports.row_of_term,
     **dict.fromkeys(WITHOUT_CLIENTS, silence.nothing), quorum_search_key.say_entries: say_entries,
-    partitioned_state.put_aside: put_aside, partitioned_state.take_up: take_up,
     departure.remember: remember, search_nodes.lose_disk_of: lose_disk_of, arrival.return_to_queues: return_to_queues,
-    network_ports.give_up_what_waited: khepri_trial.refresh_groups, trial.handle: handle,
+    network_ports.give_up_what_waited: khepri_trial.refresh_groups,
+    trial.read_message: khepri_trial.read_message, trial.handle: handle,
     search_key.name: name, search_key.meaning: meaning, search_key.say_event: say_event,
     search_names.interchangeable: interchangeable,
 }  # fmt: skip

@@ -23,34 +23,24 @@ from hawb.study.kernel import (
     upkeep,
 )
 from hawb.study.kernel.hosting import call_elections, look_around, lose_member, member_down, refresh
-from hawb.study.kernel.metadata_store import note_change, stand, store_changes, store_happens
+from hawb.study.kernel.metadata_store import note_change, store_changes, store_happens
 from hawb.study.kernel.partitioned_state import copy_list
 from hawb.study.kernel.quorum_nodes import suspect, suspect_no_more
 from hawb.study.kernel.quorum_state import LINKS_SUSPECTED, METADATA_CHANGED, OF_STORE, RAFT_ARRIVES
 from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.state import hand_to_engine
 
-stand_together, happens, handles, return_queue = (
-    trial.set_up, trial.happen, trial.handle, arrival.return_to_queues
-)  # fmt: skip
-lose_copies, forget_queue, declares_again = disks.lose_disks, disks.forget_node, disks.declare_again
-
-
-@inner
-def set_up(t):
-    """Set up the cluster and its queue, and the metadata store."""
-    stand_together(t)
-    stand(t)
+handles, return_queue, lose_copies = trial.handle, arrival.return_to_queues, disks.lose_disks
+forget_queue, declares_again = disks.forget_node, disks.declare_again
 
 
 # Events
 
 
 @inner
-def happen(t, row):
-    """Handle the event in a row, which the letter of a message is read from."""
+def read_message(t, row):
+    """Note the event in a row, of which the message between members is read by name (`letter`)."""
     copy_list(t.agenda[row], t.message)
-    happens(t, row)
 
 
 @inner
@@ -132,7 +122,7 @@ WITHOUT_CLIENTS = (
 )  # fmt: skip
 """Functions of a quorum queue's group and its clients."""
 PARTS = {
-    trial.set_up: set_up, trial.happen: happen, trial.handle: handle,
+    trial.set_up_store: metadata_store.stand, trial.read_message: read_message, trial.handle: handle,
     **{getattr(host_ports, port): getattr(khepri_state, port) for port in (
         "waiting_of", "take_committed", "note_abreast",
     )},

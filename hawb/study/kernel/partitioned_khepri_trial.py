@@ -20,35 +20,15 @@ from hawb.study.kernel import (
     quorum_links,
     quorum_nodes,
     search_nodes,
-    trial,
 )
 from hawb.study.kernel.hosting import look_around, refresh
-from hawb.study.kernel.metadata_store import stand
-from hawb.study.kernel.partitioned_state import NO_SIDE, copy_list, is_about_queue, place_of_side, stand_on_one_side
+from hawb.study.kernel.partitioned_state import NO_SIDE, is_about_queue, place_of_side, put_aside, take_up
 from hawb.study.kernel.quorum_state import LINKS_SUSPECTED, LOG_CUT, METADATA_AVAILABLE, METADATA_CHANGED, OF_STORE
 
-stand_together, puts_aside, takes_up, is_of_classic_side = (
-    trial.set_up, partitioned_state.put_aside, partitioned_state.take_up, partitioned_state.is_of_side
-)  # fmt: skip
-happens, suspect_ends, gives_up = partitioned_trial.happen, quorum_links.suspect, network_ports.give_up_what_waited
-
-
-@inner
-def set_up(t):
-    """Set up the cluster with all nodes on one side, its queue, and the metadata store."""
-    stand_on_one_side(t)
-    stand_together(t)
-    stand(t)
-
+is_of_classic_side = partitioned_state.is_of_side
+suspect_ends, gives_up = quorum_links.suspect, network_ports.give_up_what_waited
 
 # Events
-
-
-@inner
-def happen(t, row):
-    """Handle an event on its side, which the letter of a message is read from."""
-    copy_list(t.agenda[row], t.message)
-    happens(t, row)
 
 
 @inner
@@ -69,17 +49,15 @@ def is_of_side(kind):
 
 
 @inner
-def put_aside(t, place, number):
-    """Keep the records of the current side, and the leader of the metadata store that it sees."""
-    puts_aside(t, place, number)
+def keep_view(t, place):
+    """Keep the leader of the metadata store that the current side sees."""
     t.kept_store[place], t.kept_store_up[place] = t.store.master, t.store.up
 
 
 @inner
-def take_up(t, place):
-    """Make the side current whose records are kept at a place."""
+def take_view(t, place):
+    """Show the leader of the metadata store that a side sees."""
     t.store.master, t.store.up = t.kept_store[place], t.kept_store_up[place]
-    takes_up(t, place)
 
 
 @inner
@@ -99,9 +77,10 @@ def adopt(t, best, side):
     """Exchange the current side's records of the queue for those of a side that is merged into it, if that hosts it."""
     if hosts_queue(t, side):
         place, had = place_of_side(t, side), place_of_side(t, NO_SIDE)
-        puts_aside(t, had, side)
-        takes_up(t, place)
-        t.net.focus, t.store.master, t.store.up = best, t.kept_store[had], t.kept_store_up[had]
+        put_aside(t, had, side)
+        take_up(t, place)
+        take_view(t, had)
+        t.net.focus = best
 
 
 # Links
@@ -122,9 +101,9 @@ def in_reach(t):
     look_around(t, t.store)
 
 
-PARTS = khepri_trial.PARTS | partitioned_trial.PARTS | quorum_links.PARTS | {
-    trial.set_up: set_up, trial.happen: happen, partitioned_state.is_of_side: is_of_side,
-    partitioned_state.put_aside: put_aside, partitioned_state.take_up: take_up,
+PARTS = khepri_trial.PARTS | partitioned_trial.PARTS | quorum_links.OF_MEMBERS | {
+    partitioned_state.is_of_side: is_of_side, partitioned_state.keep_view: keep_view,
+    partitioned_state.take_view: take_view,
     quorum_nodes.suspect: suspect, quorum_links.goes_on: goes_on, quorum_links.adopt: adopt,
     network_ports.give_up_what_waited: give_up_what_waited, network_ports.in_reach: in_reach,
     network_ports.note_suspects: search_nodes.note_suspects,
