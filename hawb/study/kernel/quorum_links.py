@@ -194,7 +194,8 @@ def see_members(t):
 
 OF_MEMBERS = {
     network_ports.take_in: take_in, host_ports.hosted: hosted, host_ports.reached: reached,
-    host_ports.in_sight: in_sight, enqueuers.silent_us: silent_us, departure.fall_silent: fall_silent, network_ports.be_silent: be_silent,
+    host_ports.in_sight: in_sight, enqueuers.silent_us: silent_us, departure.fall_silent: fall_silent,
+    network_ports.be_silent: be_silent,
 }  # fmt: skip
 """The functions of a group's members where links may fail, by those that they replace."""
 PARTS = OF_MEMBERS | {partitioned_state.put_aside: put_aside, partitioned_state.take_up: take_up}
