@@ -54,6 +54,7 @@ from hawb.study.kernel.quorum_state import (
     with_letter,
 )
 from hawb.study.kernel.raft_log import is_member
+from hawb.study.kernel.search_names import say
 from hawb.study.kernel.search_state import MOST_NODES, MOST_PLANNED, MOST_SIDES, SEARCHED, order_sides
 from hawb.study.kernel.state import KIND, A, B
 
@@ -136,6 +137,8 @@ def name(t, words):
         if t.notes.remembers >> t.available[k] & 1:
             say_leader(t, words, t.known_store[t.available[k]], t.known_store_up[t.available[k]])
     say_group(t, words, t.store)
+    for node in range(t.setup.nodes):  # all nodes are members, in the order of the log
+        say(words, t.free[node])
 
 
 @inner
