@@ -306,9 +306,6 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
 """The reasons why the compiled search refuses a moment, in order of precedence, and their conditions."""
 KHEPRI_REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     **search_refusals.REFUSALS, STORE_IS_ODD: REFUSALS[STORE_IS_ODD],
-    "crashed processes, or changed policies": lambda moment, _: (
-        any(map(search_refusals.has_crashed, queues(moment.state)))
-    ),
     "what is planned, or waits": lambda moment, _: (
         search_refusals.waits_oddly(moment.state, BESIDE_KHEPRI) or bool(moment.state.waiting_changes)
     ),

@@ -191,8 +191,8 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
         any(map(is_odd, queues(moment.state)))
     ),
     "limits of queues": lambda moment, _: any(map(is_timed, queues(moment.state))),
-    "crashed processes, or changed policies": lambda moment, _: any(
-        has_crashed(queue) or is_left_over(queue) for queue in queues(moment.state)
+    "crashed processes, or changed policies": lambda moment, settings: any(
+        has_crashed(queue) or (settings.profile.mirroring and is_left_over(queue)) for queue in queues(moment.state)
     ),
     "deliveries": lambda moment, _: bool(moment.state.under_way) or any(
         queue.unacknowledged for queue in queues(moment.state)
