@@ -31,8 +31,7 @@ from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.state import hand_to_engine
 
 handles, return_queue, lose_copies = trial.handle, arrival.return_to_queues, disks.lose_disks
-forget_queue, declares_again = disks.forget_node, disks.declare_again
-
+declares_again = disks.declare_again
 
 # Events
 
@@ -89,22 +88,11 @@ def return_to_queues(t, node, others):
 
 
 @inner
-def note_missing_member(t, node):
-    """Do nothing: a classic queue has no members to get back."""
-
-
-@inner
 def lose_members_at(t, node):
     """Lose what a node has on its disk: its member of the metadata store, and the queue's messages."""
     if is_member(t, t.store, node):
         lose_member(t, t.store, node)
     lose_copies(t, 1 << node, 0, 0)
-
-
-@inner
-def bequeath(t, node):
-    """Delete the queue if it was on a node that is forgotten."""
-    forget_queue(t, node)
 
 
 @inner
@@ -118,7 +106,7 @@ def declare_again(t, node):
 
 WITHOUT_CLIENTS = (
     host_ports.note_hosts, host_ports.transfer_us, host_ports.lose_content, raft_log.note_run, raft_log.last_sent,
-    quorum_disks.lose_channels_of, quorum_disks.lose_member_of_forgotten,
+    quorum_disks.lose_channels_of, quorum_disks.lose_member_of_forgotten, quorum_disks.note_missing_member,
 )  # fmt: skip
 """Functions of a quorum queue's group and its clients."""
 PARTS = {
@@ -135,7 +123,6 @@ PARTS = {
     upkeep.mark: metadata_store.mark, upkeep.force_boot: quorum_disks.force_boot,
     disks.lose_nodes: quorum_disks.lose_nodes, disks.replace: quorum_disks.replace,
     disks.declare_again: declare_again,
-    quorum_disks.note_missing_member: note_missing_member, quorum_disks.lose_members_at: lose_members_at,
-    quorum_disks.bequeath: bequeath,
+    quorum_disks.lose_members_at: lose_members_at, quorum_disks.bequeath: disks.forget_node,
 }  # fmt: skip
 """The functions of a trial of a classic queue beside Khepri, by those without a metadata store that they replace."""
