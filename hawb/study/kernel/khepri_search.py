@@ -56,7 +56,7 @@ from hawb.study.kernel.quorum_state import (
 from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.search_names import say
 from hawb.study.kernel.search_state import MOST_NODES, MOST_PLANNED, MOST_SIDES, SEARCHED, order_sides
-from hawb.study.kernel.state import KIND, A, B
+from hawb.study.kernel.state import KIND, A, B, look_from
 
 
 def with_store(searched: np.dtype) -> np.dtype:
@@ -107,6 +107,7 @@ def remember(t, node):
 @inner
 def lose_disk_of(t, node):
     """Lose the disk of a node that is down."""
+    look_from(t, node)
     t.moment.virgin |= 1 << node
     if is_member(t, t.store, node):
         lose_member(t, t.store, node)
