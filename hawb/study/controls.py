@@ -55,7 +55,6 @@ def _with_traffic(**settings: Any) -> Callable[[Design, Environment], Around]:
 
 
 NEAREST: Mapping[str, tuple[str, Callable[[Design, Environment], Around]]] = {
-    "version": ("version 3.13", lambda design, environment: (replace(design, version="3.13"), environment)),
     "arguments": ("no arguments", lambda design, environment: (replace(design, arguments={}), environment)),
     "mode": ("confirms in place of transactions", _with_traffic(mode="confirm")),
     "clients": ("clients on one node", _with_traffic(clients=None)),
