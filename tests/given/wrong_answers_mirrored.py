@@ -44,7 +44,7 @@ ON_MIRRORED_QUEUES = {
         (policy(r"^orders\.", {"ha-mode": "all"}), "has 3 running replicas; the task asks for two"),
         (policy(r"^orders\.", {"ha-mode": "exactly", "ha-params": 2}), "lacks the messages that were published"),
         (policy(r"^orders\.", {"ha-mode": "exactly", "ha-params": "2"}), "RabbitMQ refuses .+: .* takes an integer"),
-        (policy(r"^orders\.", TWO | {"max-length": 1}), "orders.eu has 1 message left of 100"),
+        (policy(r"^orders\.", TWO | {"max-length": 1}), "orders.eu has 1 message left out of 100"),
         (policy(r"^orders\.", TWO | {"expires": 1000}), "The queue orders.eu is gone"),
         (policy(r"^orders\.", TWO | {"ha-mode": "nodes", "ha-params": ["a", "b"]}), "but not in one of the nodes"),
     ],
@@ -94,7 +94,7 @@ ON_MIRRORED_QUEUES = {
         (policy(r"^orders\.", {"ha-mode": "all", "ha-promote-on-shutdown": "when-synced"}), "kill of a lost 100"),
         (
             policy(r"^orders\.", {"ha-mode": "all", "ha-promote-on-failure": "when-synced", "max-length": 3}),
-            "orders.eu has 3 messages left of 100",
+            "orders.eu has 3 messages left out of 100",
         ),
         (policy("^other", {"ha-mode": "all"}), "has no mirrors; the task asks for one on every other node"),
     ],
@@ -139,7 +139,7 @@ ON_MIRRORED_QUEUES = {
         (policy(r"^archive\.", {"ha-mode": "all"}, priority=1), "the mirrors of archive.eu on b and c are not synch"),
         (policy(r"^archive\.", {"ha-sync-mode": "automatic"}, priority=1), "RabbitMQ refuses .+: .* ha-mode must be"),
         (policy(r"^archive\.", TWO, priority=1), "archive.eu has 1 mirror; ha gave it one on every other node"),
-        (policy(r"^archive\.", AUTOMATIC | {"max-length": 1}, priority=1), "has 1 message left of 100"),
+        (policy(r"^archive\.", AUTOMATIC | {"max-length": 1}, priority=1), "has 1 message left out of 100"),
     ],
     "13-calls": [
         (policy(r"^orders\.", {"ha-mode": "all"}), "a was stopped, and orders.eu was down for 36.0 s"),
@@ -175,7 +175,7 @@ ON_MIRRORED_QUEUES = {
         (policy(r"^orders\.", FULL), "has no mirrors; the task asks for one on every other node"),
         (policy(r"^orders\.", FULL | TWO), "has 1 mirror; the task asks for one on every other node"),
         (policy(r"^orders\.", FULL | {"ha-mode": "all", "max-length": 500}), "the task asks for room for 1,000"),
-        (policy(r"^orders\.", FULL | {"ha-mode": "all"} | TTL), "has no messages left of 1,000 after an hour"),
+        (policy(r"^orders\.", FULL | {"ha-mode": "all"} | TTL), "has no messages left out of 1,000 after an hour"),
         (policy(r"^orders\.", FULL | {"ha-mode": "all", "overflow": "reject"}), "not a valid overflow value"),
         (policy(r"^orders\.eu$", FULL | {"ha-mode": "all"}), "but not in one of .*: orders.us has no mirrors"),
         (
