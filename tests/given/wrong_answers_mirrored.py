@@ -46,7 +46,7 @@ ON_MIRRORED_QUEUES = {
         (policy(r"^orders\.", {"ha-mode": "exactly", "ha-params": "2"}), "RabbitMQ refuses .+: .* takes an integer"),
         (policy(r"^orders\.", TWO | {"max-length": 1}), "orders.eu has 1 message left out of 100"),
         (policy(r"^orders\.", TWO | {"expires": 1000}), "The queue orders.eu is gone"),
-        (policy(r"^orders\.", TWO | {"ha-mode": "nodes", "ha-params": ["a", "b"]}), "but not in another one with the nodes"),
+        (policy(r"^orders\.", TWO | {"ha-mode": "nodes", "ha-params": ["a", "b"]}), "but not in another one with"),
     ],
     "10-ttl": [
         (policy(r"\.tmp$", TTL, priority=1), "is no longer mirrored"),
