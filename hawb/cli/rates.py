@@ -48,7 +48,7 @@ def rates(
     page: Path | None, form: str, master: str | None, settings: Mapping[str, str],
     unpacked_mb: float, unpacked_ratio: float,
 ) -> None:  # fmt: skip
-    """Measure how often nodes fail, and how long they stay down, from their logs.
+    """Measure from logs how often nodes fail and how long they are down.
 
     LOGS are folders. A folder that contains log files is one cluster. In a folder without log files, each subfolder is
     one cluster. If you name log files instead of folders, hawb reads them as the logs of one cluster.
