@@ -215,12 +215,12 @@ def with_traffic(**fields: object) -> Environment:
     ("design", "environment", "named"),
     [
         (classic(arguments={"x-max-length": 3}), PLAIN, "arguments"),
-        (classic(version="4.3", replicas=1), PLAIN, "version: classic queues with the metadata store"),
+        (classic(version="4.3", replicas=1), PLAIN, "version: classic queues of 4.3"),
         (classic(queue_type="quorum", version="3.10", policy={"delivery-limit": 3}), PLAIN, "policy"),
         (classic(queue_type="quorum", version="4.0", arguments={"x-expires": 3}), PLAIN, "arguments"),
         (
             classic(queue_type="quorum", version="4.3"), with_traffic(consume_per_s=0.0001),
-            "consume_per_s: consumers slower",
+            "consume_per_s: consumers that need more",
         ),
         (classic(policy={"max-length": 3}), PLAIN, "policy"),
         (classic(operator_policy={"message-ttl": 3}), PLAIN, "policy"),
