@@ -198,7 +198,7 @@ def _inferred(queues: Sequence[QUEUE], nodes: int, doubts: list[Doubt]) -> Itera
         if replicas := len(entry.get("mirrors", ())):
             vhost, name = split_queue(entry["queue"])
             mode = {"ha-mode": "all"} if replicas + 1 == nodes else {"ha-mode": "exactly", "ha-params": replicas + 1}
-            yield {"name": f"as seen of {entry['queue']}", "pattern": f"^{re.escape(name)}$", "definition": mode,
+            yield {"name": f"inferred for {entry['queue']}", "pattern": f"^{re.escape(name)}$", "definition": mode,
                    "vhost": vhost}  # fmt: skip
 
 

@@ -39,7 +39,8 @@ def full_and_frank(cluster: Cluster, variation: Variation) -> str | None:
         return f"{name} holds {counted(queue['messages'])}; the task asks for room for {ROOM:,}."
     cluster.kill(master).wait(HOUR_S)
     if (left := queue_of(cluster, name)["messages"]) < ROOM:
-        return f"{name} has {counted(left)} left of {ROOM:,} after an hour: something in the policy removes them."
+        return (f"{name} has {counted(left)} left out of {ROOM:,} after an hour: something in the policy removes the"
+                " others.")  # fmt: skip
     return None
 
 

@@ -139,7 +139,7 @@ def led_to(exercise: Exercise, answer: object, variation: Variation) -> Cluster:
 def elsewhere(variation: Variation) -> str:
     """Return how a held-back cluster, in which an answer fails, differs from that of the question."""
     return _(
-        "It works in the cluster that you see, but not in one of the nodes {nodes}, with {messages}:",
+        "It works in the cluster that you see, but not in another one with the nodes {nodes} and with {messages}:",
         nodes=listing(variation.nodes), messages=counted(variation.messages),
     )  # fmt: skip
 

@@ -121,7 +121,7 @@ def keeps(fate: Fate, *queues: str) -> Callable[[Cluster, Variation], str | None
         if reason := next(filter(None, (unusable(cluster, name) for name in queues)), None):
             return reason
         if (there := sum(cluster.queues[name]["messages"] for name in queues)) < variation.messages:
-            return _("Of {messages} {number} are left: something in these moves removes them.",
+            return _("Only {number} of {messages} are left: one of these moves removes the others.",
                      messages=counted(variation.messages), number=f"{there:,}")  # fmt: skip
         return None
 
@@ -157,7 +157,8 @@ def loses(fair: Callable[[Cluster, Variation], str | None] = lambda *_: None) ->
             return None
         down = [name for name, queue in cluster.queues.items() if queue["state"] != "running"]
         lines = [_("Nothing that was confirmed is lost.")]
-        lines += [_("{queue} cannot be used now; that is not lost.", queue=shown(name)) for name in down[:1]]
+        lines += [_("{queue} cannot be used now, but its messages are not lost.", queue=shown(name))
+                  for name in down[:1]]  # fmt: skip
         return paragraph(lines)
 
     return judge

@@ -63,7 +63,7 @@ def two_copies(cluster: Cluster, variation: Variation) -> str | None:
 
 def left(queue: str, messages: int, variation: Variation) -> str:
     """Return the sentence that not all messages are left."""
-    return _("{queue} has {messages} left of {number}.", queue=queue, messages=counted(messages),
+    return _("{queue} has {messages} left out of {number}.", queue=queue, messages=counted(messages),
              number=f"{variation.messages:,}")  # fmt: skip
 
 

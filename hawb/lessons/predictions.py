@@ -48,7 +48,7 @@ class Prediction:
         """
         guess = parsed(value, self.choices)
         if guess is None:
-            accepted = _("a whole number from 0 on") if self.choices is int else listed(self.choices)
+            accepted = _("a whole number, 0 or more") if self.choices is int else listed(self.choices)
             wrong = _("{value} cannot be guessed here; accepted: {accepted}", value=repr(value), accepted=accepted)
             raise ValueError(wrong)
         with answers.changed() as kept:

@@ -70,7 +70,7 @@ def survives_the_probe(cluster: Cluster, variation: Variation) -> str | None:
     names = [f"orders.{variation.word}.{number}" for number in range(len(variation.nodes))]
     for name in names:
         if (left := queue_of(cluster, name)["messages"]) < variation.messages:
-            return f"{shown(name)} has {counted(left)} left of {variation.messages:,}."
+            return f"{shown(name)} has {counted(left)} left out of {variation.messages:,}."
         if cluster.queues[name]["policy"] != "answer":
             return f"Your policy does not apply to {shown(name)}."
     task = task_of(cluster.run)

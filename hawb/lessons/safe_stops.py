@@ -39,7 +39,7 @@ def may_stop(cluster: Cluster, variation: Variation) -> str | None:
     """Require that a controlled stop of the first node harms no queue, and that each has its messages."""
     for queue in QUEUES:
         if (left := queue_of(cluster, queue)["messages"]) < variation.messages:
-            return f"{queue} has {counted(left)} left of {variation.messages:,}."
+            return f"{queue} has {counted(left)} left out of {variation.messages:,}."
     hurt = forecast_of(cluster, variation.nodes[0]).hurt("stop")
     if not hurt:
         return None

@@ -126,7 +126,7 @@ def archives_alone(cluster: Cluster, variation: Variation) -> str | None:
                 "applies."
             )
         if queue["messages"] < variation.messages:
-            return f"{name} has {counted(queue['messages'])} left of {variation.messages:,}."
+            return f"{name} has {counted(queue['messages'])} left out of {variation.messages:,}."
         if len(queue["mirrors"]) != len(mirrors):
             return f"{name} has {counted(len(queue['mirrors']), 'mirror')}; ha gave it one on every other node."
         if behind := [node for node in mirrors if node not in queue["synchronised_mirrors"]]:

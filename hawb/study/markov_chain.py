@@ -325,18 +325,18 @@ REFUSALS: dict[str, Callable[[Design, Environment, float], bool]] = {
     "node_failures.disk_loss_share: lost disks": (
         lambda _, environment, __: failures_of(environment).disk_loss_share > 0
     ),
-    "node_failures.every: times that are not exponential": (
+    "node_failures.every: times between failures that are not exponentially distributed": (
         lambda _, environment, __: failures_of(environment).every.distribution != "exponential"
     ),
-    "arguments, policy, operator_policy: settings beside those of mirrors": has_other_settings,
+    "arguments, policy, operator_policy: settings other than those for mirrors": has_other_settings,
     "replicas: mirrors on only some of the nodes": is_mirrored_in_part,
     "replicas: nodes of 4.3 without a replica": lacks_replicas,
     "policy, traffic: mirrors that are not synchronised at once": may_stay_unsynchronised,
     "policy.ha-promote-on-failure: when-synced": may_refuse,
     "cluster_partition_handling: pause_if_all_down, or pause_minority with more than three nodes": pauses_oddly,
     "timing: stops, boots or elections that take about as long as other times": is_slow,
-    "horizon_days: too short to forget that all nodes ran at the beginning": is_too_short,
-    "node_failures.repair: times that are not exponential, where the order in which nodes return counts": (
+    "horizon_days: trials so short that it matters that all nodes run at the beginning": is_too_short,
+    "node_failures.repair: repair times that are not exponentially distributed, if the order of returns matters": (
         depends_on_order
     ),
 }  # fmt: skip

@@ -279,34 +279,40 @@ def terms(now: State, group: Group) -> set[int]:
     return {run.term for run in chain.from_iterable(logs(now, group))} or {0}
 
 
-STORE_IS_ODD = "a metadata store whose members or log have changed, or a queue named before it"
+STORE_IS_ODD = "a metadata store whose members or log have changed, or a queue whose name comes before the store's"
 SHARED = (
-    f"more than {MOST_NODES} nodes", "nodes in another order than that of their names",
-    "no queue or several, or policies that only some know", "clients", "alarms",
-    "nodes that are no members, or to boot alone", "transient messages", "messages of many kinds",
-    "connections of several names", "links cut one after the other",
+    f"more than {MOST_NODES} nodes", "nodes that are not listed in the order of their names",
+    "no queue, several queues, or policies that differ between partitions", "consumers, and publishers with a rate",
+    "alarms",
+    "nodes that are not members of the cluster, or that force_boot lets boot alone", "transient messages",
+    "messages with many different sizes, priorities or routing keys",
+    "connections with names", "links that were cut at different times",
 )  # fmt: skip
 REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     **{reason: search_refusals.REFUSALS[reason] for reason in SHARED},
     "streams": lambda moment, _: any(queue.type == STREAM for queue in queues(moment.state)),
     STORE_IS_ODD: lambda moment, _: is_store_odd(moment.state),
-    "a soft limit that channels could reach": lambda _, settings: (
+    "a soft limit (quorum_commands_soft_limit) that a channel could reach": lambda _, settings: (
         settings.quorum_commands_soft_limit <= quorum_search_state.MOST_ASKED
     ),
-    "consumers, lives or changed settings": lambda moment, _: any(map(is_odd, queues(moment.state))),
-    "limits that the queue could come near": lambda moment, _: is_near_limit(moment.state),
-    "what the queue's state machine knows": lambda moment, _: knows_oddly(moment.state),
-    "members that join, leave or hand over": lambda moment, _: is_grouped_oddly(moment.state),
-    "logs that have been cut, or may be": lambda moment, settings: may_be_cut(moment.state, settings),
-    "what is planned, or waits": lambda moment, _: waits_oddly(moment.state),
-    "the entries of logs": lambda moment, _: is_logged_oddly(moment.state),
-    "messages that wait to be confirmed": lambda moment, _: is_promised_oddly(moment.state),
-    "so many pieces of messages, or so much that waits": lambda moment, _: is_too_much(moment),
+    "consumers, a message TTL, queue expiry, or changed settings": lambda moment, _: (
+        any(map(is_odd, queues(moment.state)))
+    ),
+    "a length limit that the queue could come near": lambda moment, _: is_near_limit(moment.state),
+    "parts of the queue's state that the search does not play": lambda moment, _: knows_oddly(moment.state),
+    "members that join, leave or transfer leadership": lambda moment, _: is_grouped_oddly(moment.state),
+    "logs that have been truncated, or may be": lambda moment, settings: may_be_cut(moment.state, settings),
+    search_refusals.WAITS: lambda moment, _: (
+        waits_oddly(moment.state)
+    ),
+    "log entries that a search would not write": lambda moment, _: is_logged_oddly(moment.state),
+    "unconfirmed messages that a search would not publish": lambda moment, _: is_promised_oddly(moment.state),
+    "so many ranges of messages, events or waiting operations": lambda moment, _: is_too_much(moment),
 }  # fmt: skip
 """The reasons why the compiled search refuses a moment, in order of precedence, and their conditions."""
 KHEPRI_REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     **search_refusals.REFUSALS, STORE_IS_ODD: REFUSALS[STORE_IS_ODD],
-    "what is planned, or waits": lambda moment, _: (
+    search_refusals.WAITS: lambda moment, _: (
         search_refusals.waits_oddly(moment.state, BESIDE_KHEPRI) or bool(moment.state.waiting_changes)
     ),
     "more terms of the metadata store than fit": lambda moment, _: has_too_many_terms(moment.state),

@@ -180,42 +180,47 @@ def is_too_much(moment: Moment) -> bool:
     )  # fmt: skip
 
 
+WAITS = "a scheduled event, or a waiting operation, of a kind that the search does not play"
 REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     f"more than {MOST_NODES} nodes": lambda moment, _: len(moment.state.nodes) > MOST_NODES,
-    "nodes in another order than that of their names": lambda _, settings: (
+    "nodes that are not listed in the order of their names": lambda _, settings: (
         settings.file_order != tuple(range(len(settings.names)))
     ),
-    "no queue or several, or policies that only some know": lambda moment, _: differ(moment.state),
-    "clients": lambda moment, _: bool(moment.state.consumers or moment.state.publishers),
-    "queues with arguments, that are not durable, exclusive or deleted by themselves": lambda moment, _: (
+    "no queue, several queues, or policies that differ between partitions": lambda moment, _: differ(moment.state),
+    "consumers, and publishers with a rate": lambda moment, _: bool(moment.state.consumers or moment.state.publishers),
+    "queues that are transient, exclusive or auto-delete, or have arguments": lambda moment, _: (
         any(map(is_odd, queues(moment.state)))
     ),
-    "limits of queues": lambda moment, _: any(map(is_timed, queues(moment.state))),
-    "crashed processes, or changed policies": lambda moment, settings: any(
+    "queues with a length limit or a TTL": lambda moment, _: any(map(is_timed, queues(moment.state))),
+    "crashed queue processes, or a queue that a changed policy no longer mirrors": lambda moment, settings: any(
         has_crashed(queue) or (settings.profile.mirroring and is_left_over(queue)) for queue in queues(moment.state)
     ),
-    "deliveries": lambda moment, _: bool(moment.state.under_way) or any(
+    "deliveries that are in transit or not acknowledged": lambda moment, _: bool(moment.state.under_way) or any(
         queue.unacknowledged for queue in queues(moment.state)
     ),
     "alarms": lambda moment, _: bool(moment.state.alarms or moment.state.unread) or any(
         queue.sync is not None and queue.sync.held_us is not None for queue in queues(moment.state)
     ),
-    "nodes that are no members, or to boot alone": lambda moment, _: any(
+    "nodes that are not members of the cluster, or that force_boot lets boot alone": lambda moment, _: any(
         not node.member or node.may_boot_alone for node in moment.state.nodes
     ),
     "transient messages": lambda moment, _: any(
         not batch.persistent for queue in queues(moment.state) for batch in queue.batches
     ),
-    "messages of many kinds": lambda moment, _: len(other_kinds(moment.state)) > OWN_KIND,
-    "connections of several names": lambda moment, _: any(
+    "messages with many different sizes, priorities or routing keys": lambda moment, _: (
+        len(other_kinds(moment.state)) > OWN_KIND
+    ),
+    "connections with names": lambda moment, _: any(
         name != "default" for name, _, _ in moment.state.connections
     ),
-    "links cut one after the other": lambda moment, _: len(set(dict(moment.state.cuts).values())) > 1,
-    "what is planned, or waits": lambda moment, _: waits_oddly(moment.state),
-    "messages that wait to be confirmed": lambda moment, _: is_promised_oddly(moment.state),
-    "net_ticktime: a batch of a synchronisation that takes as long": lambda moment, settings: (
+    "links that were cut at different times": lambda moment, _: len(set(dict(moment.state.cuts).values())) > 1,
+    WAITS: lambda moment, _: (
+        waits_oddly(moment.state)
+    ),
+    "unconfirmed messages that a search would not publish": lambda moment, _: is_promised_oddly(moment.state),
+    "net_ticktime: a synchronisation batch that takes as long as net_ticktime": lambda moment, settings: (
         may_be_too_slow(moment.state, settings)
     ),
-    "so many pieces of messages, or so much that waits": lambda moment, _: is_too_much(moment),
+    "so many ranges of messages, events or waiting operations": lambda moment, _: is_too_much(moment),
 }  # fmt: skip
 """The reasons why the compiled search refuses a moment, in order of precedence, and their conditions."""

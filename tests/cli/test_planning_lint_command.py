@@ -23,7 +23,7 @@ def test_command_prints_effective_policies_findings_and_advice():
     assert result.exit_code == 1
     assert result.stdout.startswith(QUESTION + "✕ No: queue orders.tmp.carts: not mirrored: 'ttl-10min' applies and")
     assert "1 error, 7 warnings, 11 notes in 31 queues and 7 policies\n" in result.stdout
-    assert "ttl-10min      none               orders-safe  1: orders.tmp.carts" in result.stdout
+    assert "ttl-10min      none               orders-safe   1: orders.tmp.carts" in result.stdout
     assert "Add the ha settings to the policy that applies" in result.stdout
     assert all(len(line) <= 120 for line in result.stdout.splitlines())
 

@@ -26,7 +26,7 @@ ON_PLANNING = {
         ([SYNC, JOBS_MIRRORED], "votes cannot be used until the node is back. Too few of its members are left"),
         ([SYNC, JOBS_EMPTY, THIRD_VOTE], "jobs cannot be used until the node is back. No mirror was synchronised"),
         ([in_rooms(CALLS), JOBS_MIRRORED, THIRD_VOTE], "orders loses 100 messages, 100 of them confirmed"),
-        ([SYNC, in_rooms(AUTOMATIC | {"max-length": 1}), JOBS_MIRRORED, THIRD_VOTE], "orders has 1 message left of 10"),
+        ([SYNC, in_rooms(AUTOMATIC | {"max-length": 1}), JOBS_MIRRORED, THIRD_VOTE], "has 1 message left out of 10"),
         (stories("stop a"), "here a step is one of sync_queue"),
     ],
     "21-missed": [
@@ -49,8 +49,8 @@ ON_PLANNING = {
         (policy(r"^orders\.", {"ha-mode": "all"}), "is down for"),
         (policy(r"^orders\.", {"ha-mode": "exactly", "ha-params": 2}), "is down for"),
         (policy(r"^orders\.", CALLS), "loses 100 messages"),
-        (policy(r"^orders\.", AUTOMATIC | {"max-length": 1}), "has 1 message left of 100"),
-        (policy(r"^orders\.eu", AUTOMATIC), "but not in one of .*Your policy does not apply"),
+        (policy(r"^orders\.", AUTOMATIC | {"max-length": 1}), "has 1 message left out of 100"),
+        (policy(r"^orders\.eu", AUTOMATIC), "but not in another one .*Your policy does not apply"),
     ],
     "23-members": [
         ([], "When a fails, nothing more is confirmed: 2 members on a and b"),

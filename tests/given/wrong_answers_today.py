@@ -23,7 +23,7 @@ ON_TODAY = {
         (policy(OURS, {"delivery-limit": 2}), "Then the message was gone: nothing came to “looked into”"),
         (policy(OURS, {"delivery-limit": 2, "dead-letter-exchange": "rescue"}), "Then the message was gone"),
         (policy("orders", RESCUE | {"delivery-limit": 2}), "The policy also matches reorders.eu"),
-        (policy(r"^orders\.eu", RESCUE | {"delivery-limit": 2}), "in one of the nodes w3, w1 and w2"),
+        (policy(r"^orders\.eu", RESCUE | {"delivery-limit": 2}), "another one with the nodes w3, w1 and w2"),
         (policy(OURS, RESCUE | {"delivery-limit": 2, "max-length": 5}), "The message has crashed no workers"),
         (stories("stop a"), "is not a policy"),
     ],
@@ -35,7 +35,7 @@ ON_TODAY = {
         (out_of_reach(60_000), "40 s after c was killed, no other worker has its"),
         (out_of_reach(30), "back after 80 s, and 2 messages had been given to another worker"),
         (out_of_reach(10_000), "back after 80 s, and 2 messages had been given to another worker"),
-        (policy(r"^orders\.eu", {"consumer-disconnected-timeout": 30_000}), "in one of the nodes w3, w1 and w2"),
+        (policy(r"^orders\.eu", {"consumer-disconnected-timeout": 30_000}), "another one with the nodes w3, w1 and w2"),
     ],
     "28-replace": [
         ([], "At the end the members of orders are on a, b and c"),

@@ -35,7 +35,7 @@ WRONG_MOVES = {
     ],
     "11-three-moves": [
         (stories("stop b", "start b", "kill a"), "Nothing that was confirmed is lost"),
-        ([{"kill": NODES}], "orders cannot be used now; that is not lost"),
+        ([{"kill": NODES}], "orders cannot be used now, but its messages are not lost"),
         (stories("stop b", "start b", "stop c", "start c", "kill a"), "These are 5 moves; the game has 3"),
     ],
     "12-without-a-shell": [
@@ -51,7 +51,7 @@ WRONG_MOVES = {
     ],
     "14-confirmed-by-nobody": [
         (stories("kill a", "start a"), "Nothing that was confirmed is lost"),
-        ([BY_B, {"kill": "a"}], "orders cannot be used now; that is not lost"),
+        ([BY_B, {"kill": "a"}], "orders cannot be used now, but its messages are not lost"),
     ],
     "15-first-light": [
         (stories("start a", "start b"), "no client can use orders: it is down"),

@@ -353,19 +353,19 @@ def test_verbs_round_trip_through_their_numbers():
 
 
 REFUSED = {
-    "clients": lambda: after(cluster(TWO), {"consume": {"consumer": "c", "queue": "q"}}),
-    "limits of queues": lambda: cluster(TWO | {"max-length": 9}),
+    "consumers, and publishers": lambda: after(cluster(TWO), {"consume": {"consumer": "c", "queue": "q"}}),
+    "a length limit or a TTL": lambda: cluster(TWO | {"max-length": 9}),
     "transient messages": lambda: after(cluster(TWO), {"publish": {"queue": "q", "count": 1, "persistent": False}}),
     "alarms": lambda: after(cluster(TWO), {"alarm": {"node": "a", "resource": "memory"}}),
-    "crashed processes": lambda: after(cluster(TWO), {"crash": {"queue": "q", "node": "b"}, "at": 99}),
-    "changed policies": lambda: after(
+    "crashed queue processes": lambda: after(cluster(TWO), {"crash": {"queue": "q", "node": "b"}, "at": 99}),
+    "a queue that a changed policy no longer mirrors": lambda: after(
         cluster({"ha-mode": "exactly", "ha-params": 1}), {"kill": "a"}, {"wipe": "a"}, {"clear_policy": "p"}
     ),
-    "or changed policies": lambda: Run.of(load(SCENARIOS / "policy-cleared-while-mirrors-wait.yaml")),
-    "no queue or several": lambda: after(cluster(TWO), {"declare": {"queue": "r"}}),
+    "a changed policy no longer mirrors": lambda: Run.of(load(SCENARIOS / "policy-cleared-while-mirrors-wait.yaml")),
+    "no queue, several queues": lambda: after(cluster(TWO), {"declare": {"queue": "r"}}),
     "more than 5 nodes": lambda: cluster(TWO, nodes="abcdef"),
-    "so much that waits": lambda: cluster(TWO, messages=10**12),
-    "another order": lambda: cluster(TWO, nodes="bac"),
+    "so many ranges of messages": lambda: cluster(TWO, messages=10**12),
+    "not listed in the order of their names": lambda: cluster(TWO, nodes="bac"),
     "a soft limit": lambda: cluster({}, arguments=QUORUM, quorum_commands_soft_limit=12),
     "streams": lambda: cluster({}, arguments={"x-queue-type": "stream"}),
     "a metadata store whose members": lambda: after(
@@ -376,11 +376,13 @@ REFUSED = {
     "could come near": lambda: cluster({"max-length": 9}, arguments=QUORUM),
     "members that join, leave": lambda: after(cluster({}, arguments=QUORUM | THREE, nodes="abcd"),
                                               {"grow": {"node": "d"}}),
-    "have been cut, or may be": lambda: after(cluster({}, arguments=QUORUM, messages=9000),
+    "have been truncated, or may be": lambda: after(cluster({}, arguments=QUORUM, messages=9000),
                                               {"purge": "q"}),
-    "what is planned, or waits": lambda: after(cluster({}, arguments=QUORUM), {"partition": [["a"], ["b", "c"]]},
-                                               {"publish": {"queue": "q", "count": 2, "node": "a"}}),
-    "the entries of logs": lambda: after(cluster({}, arguments=QUORUM),
+    "a scheduled event, or a waiting operation": lambda: after(
+        cluster({}, arguments=QUORUM), {"partition": [["a"], ["b", "c"]]},
+        {"publish": {"queue": "q", "count": 2, "node": "a"}},
+    ),
+    "log entries that a search": lambda: after(cluster({}, arguments=QUORUM),
                                          {"publish": {"queue": "q", "count": 1, "size": 9}}),
 }  # fmt: skip
 

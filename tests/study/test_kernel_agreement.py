@@ -219,7 +219,7 @@ def with_traffic(**fields: object) -> Environment:
         (classic(queue_type="quorum", version="4.0", arguments={"x-expires": 3}), PLAIN, "arguments"),
         (
             classic(queue_type="quorum", version="4.3"), with_traffic(consume_per_s=0.0001),
-            "consume_per_s: consumers slower",
+            "consume_per_s: consumers that need more",
         ),
         (classic(policy={"max-length": 3}), PLAIN, "policy"),
         (classic(operator_policy={"message-ttl": 3}), PLAIN, "policy"),

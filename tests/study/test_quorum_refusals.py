@@ -30,7 +30,7 @@ def test_quorum_queues_are_searched_compiled(version, steps):
 def test_queue_with_two_levels_of_priority_that_has_delivered_is_refused():
     """A queue of 4.0 counts what has left it, since two urgent messages are served before one other."""
     run = story("4.0", PUBLISH, {"get": {"queue": "q", "count": 1}})
-    assert refused(run) == "what the queue's state machine knows"
+    assert refused(run) == "parts of the queue's state that the search does not play"
 
 
 @pytest.mark.parametrize(("name", "steps"), [
@@ -38,5 +38,5 @@ def test_queue_with_two_levels_of_priority_that_has_delivered_is_refused():
 ], ids=["a queue before the store", "a member that joined again"])  # fmt: skip
 def test_unusual_metadata_store_is_refused(name, steps):
     """Groups act in the order of their names, so one of a queue 1 acts before that of the store."""
-    reason = "a metadata store whose members or log have changed, or a queue named before it"
+    reason = "a metadata store whose members or log have changed, or a queue whose name comes before the store's"
     assert refused(story("4.3", *steps, name=name)) == reason

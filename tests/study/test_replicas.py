@@ -65,7 +65,8 @@ def test_rates_have_the_models_error_or_are_missing():
     assert shown["classic", 7].rate is None, "nobody has measured seven"
     assert shown["classic", 5].rate.warnings
     text = text_of(view.report_of(found()))
-    assert view.NOT_MEASURED in text and "median error on figures that were held out: classic" in " ".join(text.split())
+    error = "median error on measurements that were not used for the estimate: classic"
+    assert view.NOT_MEASURED in text and error in " ".join(text.split())
 
 
 def test_small_study_is_reproducible():

@@ -50,8 +50,8 @@ def test_first_election_and_regained_majority_have_no_sentence():
         ("fault", "q commits nothing any more: e leads it and reaches no majority of its members."),
         (
             "fault",
-            "No data came over a–d, a–e, b–d and 3 more for a while: members of quorum queues there consider each"
-            " other down.",
+            "No data came over a–d, a–e, b–d and 3 more for a while, so quorum queue members on these nodes consider"
+            " each other down.",
         ),
         ("promotion", "c was elected to lead q, in term 2."),
         (

@@ -83,6 +83,9 @@ def test_only_the_last_losses_are_explained():
         ({"at": 3, "force_boot": "a"}, "force boot a"),
         ({"kill": ["a", "b"]}, "kill a and b"),
         ({"partition": [["a"], ["b"]]}, "partition"),
+        ({"expect": {"queues": {"q": {"state": "running", "messages_ready": 3}, "r": None}, "nodes": {"a": "down"}}},
+         "check q (state and messages ready), r (gone) and a (down)"),
+        ({"expect": {"partitions": []}}, "check partitions"),
     ],
 )
 def test_step_is_described_briefly(step, words):

@@ -9,7 +9,7 @@ GONE = Stage("b", "synced", ("q",), 31.0, 40.0, 41.0, 71.0, None)
 
 
 def test_title_states_duration_and_waits():
-    assert sentence([FIRST]) == "1 node restarts in 36 s; none is waited for."
+    assert sentence([FIRST]) == "1 node restarts in 36 s; no node is waited for."
     assert sentence([FIRST, SECOND]) == "2 nodes restart in 76 s; the longest wait is 4 s, before b."
     assert sentence([FIRST, GONE]).endswith("before b; b does not come back.")
     assert sentence([]) == "No node is restarted."

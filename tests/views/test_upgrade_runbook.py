@@ -74,23 +74,23 @@ RUNBOOK = """\
 # Rolling upgrade: Orders &amp; &lt;mail&gt;
 
 hawb wrote this plan from a simulation, with the rules of one release and the times of a model; rehearse it \
-before you use it. Each node is down for 30.0 s, without its stop and its boot. If a command fails, stop: do not \
-stop the next node.
+before you use it. Each node is down for 30.0 s, plus the time of its stop and its boot. If a command fails, stop: do \
+not stop the next node.
 
 ## What is predicted
 
 | plan | lost | confirmed | outage | skew | duration |
 | --- | --- | --- | --- | --- | --- |
-| planned | 0 | 0 | 0.33 s | 1 | 109.8 s |
-| planned, then rabbitmq-queues rebalance all | 0 | 0 | 0.33 s | 1 | 109.8 s |
-| naive: the order given, ready probe only | 1,000 | 0 | 0.30 s | 1 | 108.9 s |
-| without any wait | 1,000 | 0 | 10.60 s | 2 | 100.3 s |
-| Kubernetes: reverse ordinal, ready probe only | 1,000 | 0 | 0.30 s | 2 | 109.8 s |
+| planned | 0 | 0 | 0.33 s | 1 queue | 109.8 s |
+| planned, then rabbitmq-queues rebalance all | 0 | 0 | 0.33 s | 1 queue | 109.8 s |
+| naive: the order given, ready probe only | 1,000 | 0 | 0.30 s | 1 queue | 108.9 s |
+| without any wait | 1,000 | 0 | 10.60 s | 2 queues | 100.3 s |
+| Kubernetes: reverse ordinal, ready probe only | 1,000 | 0 | 0.30 s | 2 queues | 109.8 s |
 
-hawb searched for the plan with the least lost_confirmed, lost, outage_s, skew, duration_s, in this order of \
-importance, with the waits \
-ready; quorum + 1; synced; synced, quorum + 1: 26 turns played for 2 kinds of 2 queues; every order and wait \
-was tried. Random choices follow the scenario's seed.
+hawb searched for the plan that minimises lost_confirmed, lost, outage_s, skew, duration_s, the most important \
+measure first. The plan may wait for: ready; quorum + 1; synced; synced, quorum + 1. The search simulated 26 restarts \
+of a node with 2 queues of 2 kinds (equal queues only once), and tried every order and every wait. Random choices \
+follow the scenario's seed.
 
 ## 1. b
 

@@ -34,11 +34,11 @@ GIVEN_UP = "the partition that had them was discarded"
          "Cannot tell: messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 are lost, if there were"
          " any."),
         ((possible(listed=40, from_s=-3600),),
-         "No: 40 messages of orders from the listing, and messages that came in by 08:00:09 at n2 or n3 are lost,"
+         "No: 40 known messages of orders, and messages that came in by 08:00:09 at n2 or n3 are lost,"
          " unless clients had taken them by then."),
         ((possible("a"), possible("b"), possible("c", from_s=60)),
-         "Cannot tell: messages of a and b that came in from 09:00:00 to 09:00:09 at n2 or n3, or in 1 other span of"
-         " time are lost, if there were any."),
+         "Cannot tell: messages of a and b that came in from 09:00:00 to 09:00:09 at n2 or n3, or in 1 other period,"
+         " are lost, if there were any."),
         ((possible("a", "transient"), possible("b", "auto_ack")),
          "Cannot tell: messages of a that were not persistent and came in from 09:00:00 to 09:00:09 at n2 or n3 are"
          " lost, if there were any."),

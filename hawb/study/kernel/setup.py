@@ -220,18 +220,18 @@ def rate_of_day(environment: Environment) -> float:
 
 
 REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
-    "arguments: arguments of queues": lambda design, _: bool(set(design.arguments) - known_arguments(design)),
-    "policy: settings beside those of mirrors and the delivery limit": lambda design, _: bool(unknown_settings(design)),
-    "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,
-    "upgrade.drain: maintenance mode that moves masters": lambda design, _: (
+    "arguments: one of the queue's arguments": lambda design, _: bool(set(design.arguments) - known_arguments(design)),
+    "policy: keys other than those for mirrors and delivery-limit": lambda design, _: bool(unknown_settings(design)),
+    "net_ticktime: a synchronisation batch that takes as long as net_ticktime": is_too_slow,
+    "upgrade.drain: maintenance mode, which moves masters in this release": lambda design, _: (
         design.queue_type == "classic" and design.upgrade.drain and design.profile.drain_moves_masters
     ),
-    "consume_per_s: another rate by the hour": lambda _, environment: any(
+    "consume_per_s: a rate that changes during the day": lambda _, environment: any(
         histories.rate_at(environment.traffic.consume_per_s, hour) != rate_of_day(environment) for hour in range(HOURS)
     ),
-    "consume_per_s: no consumer": lambda _, environment: rate_of_day(environment) == 0,
-    "consume_per_s: consumers slower than consumer_timeout": is_too_late,
-    "publish_per_s, consume_per_s: rates with so many decimals": is_too_fine,
+    "consume_per_s: queues without consumers": lambda _, environment: rate_of_day(environment) == 0,
+    "consume_per_s: consumers that need more than consumer_timeout for a message": is_too_late,
+    "publish_per_s, consume_per_s: rates with so many decimal places": is_too_fine,
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
     "clients: clients on every node": lambda _, environment: environment.traffic.clients is not None,
     "prefetch: consumers with a prefetch": lambda _, environment: environment.traffic.prefetch > 0,

@@ -20,15 +20,17 @@ from hawb.views.broker.texts import KINDS, Row, form, reasons, table, text_of
 COLUMNS = ("release", "kind", "scenario", "step", "seen", "model", "broker", "difference")
 INTRODUCTION = """# What RabbitMQ says
 
-RabbitMQ's log messages, the errors with which it closes channels and connections, and the refusals of its command line
-tools, from the recordings in [recorded](recorded/README.md), compared with hawb's texts in the same scenarios.
-`python -m hawb.views.broker.text_page` writes this page from the recordings, and the table [texts.csv](texts.csv) with
-each text as it was first recorded. `hawb record --log` keeps the logs of a scenario's nodes with its recording.
+This page lists three kinds of RabbitMQ's texts: log messages, errors that close a channel or a connection, and refusals
+of the command line tools. It compares each text with hawb's text in the same scenario. RabbitMQ's texts come from the
+[recordings](recorded/README.md). The table [texts.csv](texts.csv) has each text as it was first recorded.
 
-Texts that differ only in names and numbers are listed once, with … for the difference. In log messages, nodes have the
-scenario's names, without Erlang's quotes around names with dots or dashes; a process is its node or `pid` in angle
-brackets; and an Erlang term is on one line. The tools print `Error:` before a refusal. Other log messages, such as
-those about connections and boot steps, are not compared.
+If texts differ only in names and numbers, the page lists them once, with … in place of the name or number. In log
+messages, nodes have the names of the scenario, without Erlang's quotes. A process is shown as `<node>` or `<pid>`, and
+an Erlang term is on one line. The tools print `Error:` before a refusal. The page does not compare other log messages,
+such as those about connections and boot steps.
+
+`python -m hawb.views.broker.text_page` writes this page and the table from the recordings. `hawb record --log` keeps
+the logs of a scenario's nodes with its recording.
 """
 HEADINGS = {"log": "## Log lines", "amqp": "## Errors of AMQP", "ctl": "## Refusals of the command line tools"}
 

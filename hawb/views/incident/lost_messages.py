@@ -70,7 +70,7 @@ def perhaps(loss: Possible, names: Names, queues: str, begins_us: int) -> str:
     of = f" of {queues}" if queues else ""
     if loss.listed:
         also = WHAT[loss.only].format(of="", when=when, where=where)
-        return f"{counted(loss.listed)}{of} from the listing, and {also}"
+        return f"{counted(loss.listed, 'known message')}{of}, and {also}"
     return WHAT[loss.only].format(of=of, when=when, where=where)
 
 

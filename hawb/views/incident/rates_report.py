@@ -43,7 +43,8 @@ ASSUMED = (
     "Other nodes notice a power loss or a partition only after net_ticktime, so both seem to begin later than they do.",
     "Nodes that failed within a minute had a common cause. A common cause that affects only one node counts as"
     " that node's failure.",
-    f"Intervals are 95 % intervals, from draws by likelihood with the seed {SEED} over the candidate distributions."
+    f"The 95 % intervals come from random draws (seed {SEED}) of the candidate distributions, weighted by their "
+    f"likelihood."
     " The exponential distribution is used unless AICc clearly favours another.",
 )
 HEADS = ("what", "seen", "still open", "mean", "95 % interval", "distribution")
@@ -122,7 +123,7 @@ def of_failures(rates: Rates) -> tuple[Part, ...]:
     cells.append(("came back without data, of those that were not asked to stop", *_share(alone.disk_lost, crashed)))
     cells.append(("failed within a minute of another node, of all failures", *_share(*rates.company)))
     notes = (f"how {counted(alone.unknown, 'failure')} happened is in no log",) if alone.unknown else ()
-    return (Part("How nodes failed", Table("failures", ("how", "of", "share", "95 % interval"), cells), notes),)
+    return (Part("How nodes failed", Table("failures", ("how", "count", "share", "95 % interval"), cells), notes),)
 
 
 def _share(some: int, of: int) -> tuple[str, str, str]:

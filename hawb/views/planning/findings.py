@@ -27,7 +27,7 @@ from hawb.views.verdicts import lint
 
 LONGEST_NAME = 40
 
-IN_FORCE = ("policy", "operator policy", "silenced", "queues")
+IN_FORCE = ("policy", "operator policy", "overridden", "queues")
 FOUND = ("severity", "code", "where", "what")
 ADVISED = ("code", "why", "do", "source")
 ASSUMED = (

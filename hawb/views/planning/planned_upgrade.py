@@ -31,7 +31,7 @@ from hawb.views.verdicts import upgrade as upgrade_verdict
 from hawb.views.verdicts.safe import before_a_plan, out_verdict, remedies_todo
 
 ROLLING = "Can the nodes be restarted one after the other?"
-AWAY = "Each node is down for {} s, without its stop and its boot."
+AWAY = "Each node is down for {} s, plus the time of its stop and its boot."
 RUNBOOK, REHEARSAL, REPORT = "runbook.md", "rehearsal.yaml", "report.html"
 
 

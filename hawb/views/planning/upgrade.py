@@ -54,7 +54,7 @@ def compared(name: str, predicted: Prediction) -> list[str]:
     """Return a plan's name and predicted figures: a cell for the name, and one for each of MEASURED."""
     away = f" ({listing(predicted.away)}: not back)" if predicted.away else ""
     return [name + away, f"{predicted.lost:,}", f"{predicted.lost_confirmed:,}", f"{predicted.outage_s:,.2f} s",
-            f"{predicted.skew:,}", f"{predicted.duration_s:,.1f} s"]  # fmt: skip
+            counted(predicted.skew, "queue"), f"{predicted.duration_s:,.1f} s"]  # fmt: skip
 
 
 def effect_tables(predicted: Prediction) -> list[Table]:
@@ -86,15 +86,14 @@ def never(answer: Answer) -> str:
 def extent(answer: Answer) -> str:
     """Return what was searched, and how far the answer can be relied on."""
     how = (
-        "every order and wait was tried" if answer.exact
-        else f"after each node only the best {answer.width:,} plans were continued, so a better plan may have been"
-             " missed"
+        "tried every order and every wait" if answer.exact
+        else f"continued only the best {answer.width:,} plans after each node, so it may have missed a better plan"
     )  # fmt: skip
     return (
-        f"hawb searched for the plan with the least {', '.join(answer.objective)}, in this order of importance, with"
-        " the waits "
-        f"{'; '.join(answer.waits)}: {counted(answer.tried, 'turn')} played for {counted(answer.kinds, 'kind')} of "
-        f"{counted(answer.queues, 'queue')}; {how}. Random choices follow the scenario's seed."
+        f"hawb searched for the plan that minimises {', '.join(answer.objective)}, the most important measure first."
+        f" The plan may wait for: {'; '.join(answer.waits)}. The search simulated {counted(answer.tried, 'restart')} of"
+        f" a node with {counted(answer.queues, 'queue')} of {counted(answer.kinds, 'kind')} (equal queues only once),"
+        f" and {how}. Random choices follow the scenario's seed."
     )
 
 

@@ -66,7 +66,7 @@ def sentence(stages: Sequence[Stage]) -> str:
     if most:
         text += f"; the longest wait is {left(longest_s)}, before {listing(most)}"
     else:
-        text += "; none is waited for"
+        text += "; no node is waited for"
     return f"{text}; {listing(gone)} {'does' if len(gone) == 1 else 'do'} not come back." if gone else f"{text}."
 
 

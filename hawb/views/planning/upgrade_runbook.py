@@ -80,7 +80,8 @@ def runbook(answer: Answer, task: Task, title: str, beside: str = "") -> str:
     parts = [
         f"# Rolling upgrade: {plain(title)}",
         "hawb wrote this plan from a simulation, with the rules of one release and the times of a model; rehearse"
-        f" it before you use it. Each node is down for {seconds(task.away_s)} s, without its stop and its boot. If a"
+        f" it before you use it. Each node is down for {seconds(task.away_s)} s, plus the time of its stop and its "
+        f"boot. If a"
         " command fails, stop: do not stop the next node.",
         "## What is predicted",
         table(("plan", *MEASURED), in_cells(compared(one.name, one.prediction) for one in (plan, *answer.others))),

@@ -310,7 +310,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     ),
     "nodes_suspected": (
         "fault",
-        N_("No data came over {links} for a while: members of quorum queues there consider each other down."),
+        N_("No data came over {links} for a while, so quorum queue members on these nodes consider each other down."),
     ),
     "member_added": ("plain", N_("{node} became a member of {queues}; the leader will send it the log.")),
     "shrunk_by_force": ("fault", N_("{queues} is forced to continue with only its member on {node}.")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from hawb.languages import _
@@ -89,10 +90,15 @@ def causes(events: list[dict], event: dict) -> list[str]:
 
 
 def done(step: object) -> str:
-    """Return a step from a scenario file's map in a few words, such as "kill a" or "publish 10 q"."""
+    """Return a step from a scenario file's map in a few words, such as "kill a" or "publish 10 q".
+
+    An `expect` step names what it checks, such as "check orders (state and leader)".
+    """
     if not isinstance(step, dict):
         return ""
     (verb, argument), *_ = [pair for pair in step.items() if pair[0] != "at"] or [("", "")]
+    if verb == "expect" and isinstance(argument, dict):
+        return f"check {listing(_checked(argument))}"
     words = verb.replace("_", " ")
     if isinstance(argument, str | int | float) and argument is not True:
         return f"{words} {shown(argument)}"
@@ -102,3 +108,14 @@ def done(step: object) -> str:
         about = [argument[key] for key in ("count", "queue", "name", "consumer", "node") if key in argument]
         return " ".join([words, *map(shown, about[:2])])
     return words
+
+
+def _checked(expected: dict) -> Iterator[str]:
+    """Yield what a part of an outcome checks: each queue, node or client with its keys, or the name of a list."""
+    for part, items in expected.items():
+        if not isinstance(items, dict):
+            yield part
+            continue
+        for name, value in items.items():
+            keys = listing(key.replace("_", " ") for key in value) if isinstance(value, dict) else value
+            yield f"{name} ({'gone' if keys is None else keys})"

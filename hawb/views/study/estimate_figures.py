@@ -81,7 +81,8 @@ def differences_figure(
     """Draw how much more than the design `baseline` the others have, from pairs of trials with the same faults."""
     places = [place for place in cells(estimates) if place[1] != baseline]
     values = {each: [cell_difference(estimates, design, around, each) for around, design in places] for each in shown}
-    said = [NOTE, f"each trial minus the trial of {baseline} with the same faults; left of 0 is less"]
+    said = [NOTE, f"each trial minus the trial of {baseline} with the same faults; left of 0, a design has less than "
+                  f"{baseline}"]
     note, given = _note(places, types or {}, said), {"ncols": len(shown), "sharey": True}
     with drawn(_furthest(estimates, shown, baseline), _size(places), note, STYLE, **given) as (figure, (axes,)):
         _panels(axes, values, places, types or {}, signed=True)

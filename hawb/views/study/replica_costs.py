@@ -26,16 +26,16 @@ TOLERATES = (
     " all but one while its mirrors are synchronised; none if no mirror is."
 )
 HELD = (
-    "message bodies on all replicas together, at the depth that the files give. Left out: indices, logs that are not"
+    "the bodies of all messages in the files, on all replicas together. Left out: indices, logs that are not"
     " truncated yet, transient messages, and memory of classic queues, which decide themselves when to page."
 )
 NETWORK = (
-    "how often the bytes of a published message are sent from node to node, as the engine counts them. Left out:"
-    " traffic to clients, of synchronisations, and of members that catch up."
+    "how often each byte of a published message is sent from one node to another, counted in a simulation. Left out:"
+    " traffic to clients, synchronisations, and members that catch up."
 )
 RATES = (
-    "one queue on an otherwise idle cluster of published machines, with its interval; {error}. * outside the"
-    " published figures. Left out: your machines, other load, replicas far apart."
+    "the rate of one queue on an otherwise idle cluster, with its interval, estimated from published measurements; "
+    "{error}. * is outside the range of these measurements. Left out: your machines, other load, distant replicas."
 )
 PLAYED = (
     "{found.trials:,} trials a row{fewer}, seed {found.seed}, "
@@ -155,8 +155,9 @@ def _advised(one: Advice) -> tuple[str, ...]:
 def legend(found: WhatIf) -> list[str]:
     """Return what each column means, where its figures come from, and what they leave out."""
     measured = {cell.queue_type: cell.rate for cell in found.cells if cell.rate is not None}
-    errors = ", ".join(f"{kind} {rate.error:.0%} of {rate.rows} figures" for kind, rate in measured.items())
-    error = f"the median error on figures that were held out: {errors}" if errors else "nothing similar was measured"
+    errors = ", ".join(f"{kind} {rate.error:.0%} ({rate.rows} figures)" for kind, rate in measured.items())
+    error = (f"the median error on measurements that were not used for the estimate: {errors}" if errors
+             else "nothing similar was measured")  # fmt: skip
     played = [cell.played for cell in found.cells if cell.played is not None]
     failing = UNPLAYED
     if played:

@@ -413,5 +413,5 @@ def _endangered(incident: Incident) -> list[tuple[Possible, list[str]]]:
 def _perhaps(endangered: Sequence[tuple[Possible, list[str]]], incident: Incident, names: Names) -> str:
     """Return the first possible loss in words, with the number of other spans."""
     (loss, queues), *others = endangered
-    more = f", or in {counted(len(others), 'other span')} of time" if others else ""
+    more = f", or in {counted(len(others), 'other period')}," if others else ""
     return perhaps(loss, names, listing(queues), begins(incident)) + more
