@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from hawb.languages import language
 from hawb.lessons import answers
+from hawb.lessons.predictions import reply
 from hawb.site.lesson import begin
 
 ASKED = """\
@@ -24,9 +26,9 @@ def play(tmp_path, monkeypatch):
     """Return a function that begins a lesson; it has the messages to its page as `messages`."""
     monkeypatch.setenv(answers.VARIABLE, str(tmp_path / "answers.json"))
 
-    def begun(kept: str = ""):
+    def begun(kept: str = "", spoken: str = "en"):
         found = []
-        lesson = begin(kept, "en", [], lambda text: found.append(json.loads(text)))
+        lesson = begin(kept, spoken, [], lambda text: found.append(json.loads(text)))
         lesson.messages = found
         return lesson
 
@@ -56,6 +58,17 @@ def test_kept_guess_is_there_again(play):
     again.receive({"cell": "5", "code": ASKED})
     question = again.messages[0]["shown"][1]["values"]["children"][0]["values"]
     assert question["over"] and "As you said" in question["reply"]
+
+
+def test_reply_is_in_the_language_of_the_page(play):
+    lesson = play(spoken="pt-BR")
+    lesson.receive({"cell": "5", "code": ASKED})
+    question = lesson.messages[0]["shown"][1]["values"]["children"][0]
+    assert question["values"]["tag"] == "pt-BR"
+    lesson.receive({"widget": question["widget"], "set": {"guess": "running"}})
+    with language("pt"):
+        assert lesson.messages[1]["changed"][question["widget"]]["reply"] == reply("running", "down") != ""
+    assert reply("running", "down").startswith("It is: down.")
 
 
 def test_damaged_answers_are_ignored(play):
