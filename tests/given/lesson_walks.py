@@ -45,6 +45,11 @@ addEventListener("click", ({ target, timeStamp }) => {
 TOO_WIDE = """() => [...document.querySelectorAll(".hq, .hw")].filter(one => one.scrollWidth > one.clientWidth + 1)
   .map(one => `${one.className}: ${one.scrollWidth} px in ${one.clientWidth} px`)"""
 
+CUT = """() => [...document.querySelectorAll(":is(.hs-told, .hs-told small, .hs-cell, .hs-name, .hs-node)")]
+  .filter(one => one.closest(".hq, .hw"))
+  .filter(one => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1)
+  .map(one => `a text is cut: ${one.innerText}`)"""
+
 
 class Asked(NamedTuple):
     """A prediction: the position of its cell, and whether a folded text below it opens after the guess."""
@@ -244,7 +249,7 @@ def answer_all(page, walk: Walk) -> None:
 
 
 def found_wrong(page) -> Iterator[str]:
-    """Yield what is wrong on a page: errors, what axe finds in both themes, widgets that are too wide for a phone."""
+    """Yield what is wrong on a page: errors, what axe finds in both themes, what is cut or too wide on a phone."""
     for error in page.locator('.jp-OutputArea-output[data-mime-type$="error"]').all():
         yield f"an error: {error.inner_text()[:400]}"
     for scheme in ("dark", "light"):
@@ -252,8 +257,10 @@ def found_wrong(page) -> Iterator[str]:
         page.locator(f'body[data-jp-theme-light="{str(scheme == "light").lower()}"]').wait_for(state="attached")
         for fault in faults(page, ".jp-Notebook .jp-OutputArea-output, .jp-Notebook .jp-MarkdownOutput"):
             yield f"{scheme}: {fault}"
+    yield from page.evaluate(CUT)
     before = page.viewport_size
     page.set_viewport_size({"width": 390, "height": 844})
     page.locator("body").evaluate("() => new Promise(requestAnimationFrame)")
     yield from page.evaluate(TOO_WIDE)
+    yield from page.evaluate(CUT)
     page.set_viewport_size(before)
