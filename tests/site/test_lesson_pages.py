@@ -63,8 +63,9 @@ def test_translated_page_has_everything_in_its_language(translated, pages):
         page = found[f"{name}.{spoken}.html"]
         assert f'<html lang="{LANGUAGES[spoken].tag}">' in page and f'hreflang="{LANGUAGES[spoken].tag}" aria-' in page
         assert "# solution" not in page and TRUTH not in page
-        english = re.sub(r"<(code|pre).*?</\1>|<nav class=\"wl-others.*|data:[^\"]*", "", page, flags=re.DOTALL)
-        assert not re.search(r"\b(?:the|was|were|are|and|nothing|lost|killed|your)\b", english)
+        quoted = r"<(code|pre|em)>.*?</\1>|<pre .*?</pre>|<nav class=\"wl-others.*|<[^>]*>"
+        read = re.sub(quoted, "", page, flags=re.DOTALL)
+        assert re.findall(r"\b(?:the|was|were|are|and|nothing|lost|killed|your)\b.{,30}", read) == []
         assert page.count("hq-question") == pages[f"{name}.html"].count("hq-question")
 
 
