@@ -20,7 +20,10 @@ from hawb.lessons.pieces import of_code, of_markdown
 from hawb.scenario import checkout
 from hawb.scenario.saving import write
 
-TRANSLATED = ("10-mirrored-queues.ipynb", "11-a-node-dies.ipynb", "13-stop-or-kill.ipynb", "19-classic-and-quorum.ipynb")
+TRANSLATED = (
+    "10-mirrored-queues.ipynb", "11-a-node-dies.ipynb", "13-stop-or-kill.ipynb", "17-quorum-queues-and-raft.ipynb",
+    "19-classic-and-quorum.ipynb",
+)  # fmt: skip
 """The lessons that are available in other languages, in their order."""
 
 SPEAKS = '\nfrom hawb.languages import speak\n\nspeak("{}")'

@@ -59,7 +59,7 @@ def front_page(entries: Sequence[Entry], has_engine: bool, languages: Sequence[s
 def lesson_list(spoken: str) -> str:
     """Return links to the lessons in a language. A script shows them in place of the English ones."""
     with language(spoken):
-        pages = [(page_of(name), title) for name, title in titles().items()]
+        pages = [(page_of(name, spoken), title) for name, title in titles().items()]
     links = "".join(f'<li><a href="lessons/{page}">{html(title)}</a></li>' for page, title in pages)
     return f'<ul class="ws-lessons" lang="{LANGUAGES[spoken].tag}"{" hidden" * (spoken != ENGLISH)}>{links}</ul>'
 

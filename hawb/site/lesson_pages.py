@@ -2,8 +2,8 @@
 
 A page can be read without scripts. Once Python runs in the browser, `front/lesson.js` has `hawb.site.lesson` run the
 cells in their order, and what they show replaces the stored outputs. The pages are the learner's edition: they have no
-solutions, and what later cells show about a prediction is folded until the guess is made. A translated lesson has a
-page in each language. Its cells are run when the site is built, since a notebook stores its outputs in English.
+solutions, and what later cells show about a prediction is folded until the guess is made. Each lesson has a
+page in each language. Translated cells are run when the site is built, since a notebook stores its outputs in English.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hawb.lessons.learner import solutions, without_solutions
 from hawb.lessons.pieces import of_markdown
 from hawb.lessons.question import DRAWN
 from hawb.lessons.question import OWN as WIDGETS
-from hawb.lessons.translated import TRANSLATED, in_language, with_texts_in
+from hawb.lessons.translated import in_language, with_texts_in
 from hawb.scenario import checkout
 from hawb.site.lesson import value_of
 from hawb.site.pages import ENGINE_POLICY, OWN, document, own_script
@@ -41,7 +41,7 @@ from hawb.views.formatting import html
 LESSONS = (
     "10-mirrored-queues", "11-a-node-dies", "13-stop-or-kill", "17-quorum-queues-and-raft", "19-classic-and-quorum",
 )  # fmt: skip
-"""The notebooks that have a page, in their order."""
+"""The notebooks that have a page, in their order. All of them are translated."""
 
 FRONT_ENDS = ("question", "switches")
 """The front ends of the lessons' widgets, each named after its class in lower case."""
@@ -60,26 +60,17 @@ ADDRESS = "<code>http://127.0.0.1:8000</code>"
 
 
 def lesson_pages(has_engine: bool, languages: Sequence[str] = (*LANGUAGES,)) -> Iterator[tuple[str, str]]:
-    """Yield the name of each lesson's file and its page, in each of the `languages` that the lesson is available in."""
+    """Yield the name of each lesson's file and its page, in each of the `languages`."""
     for name in LESSONS:
         for spoken in languages:
-            if spoken == ENGLISH:
-                yield page_of(name), lesson_page(name, notebook(name), titles(), has_engine, languages)
-            elif is_translated(name):
-                with language(spoken):
-                    lesson = with_outputs(with_texts_in(notebook(name), spoken))
-                    yield page_of(name), lesson_page(name, lesson, titles(), has_engine, languages)
+            with language(spoken):
+                lesson = notebook(name) if spoken == ENGLISH else with_outputs(with_texts_in(notebook(name), spoken))
+                yield page_of(name, spoken), lesson_page(name, lesson, titles(), has_engine, languages)
 
 
-def is_translated(name: str) -> bool:
-    """Return True if a lesson is available in all languages."""
-    return f"{name}.ipynb" in TRANSLATED
-
-
-def page_of(name: str, spoken: str | None = None) -> str:
-    """Return the file of a lesson's page in a language, by default the one in force; without it, the English page."""
-    spoken = spoken or in_force()
-    return f"{name}.{spoken}.html" if spoken != ENGLISH and is_translated(name) else f"{name}.html"
+def page_of(name: str, spoken: str) -> str:
+    """Return the name of a lesson's page in a language."""
+    return f"{name}.html" if spoken == ENGLISH else f"{name}.{spoken}.html"
 
 
 def notebook(name: str) -> NotebookNode:
@@ -141,10 +132,10 @@ def lesson_page(
 
 
 def _languages(name: str, languages: Sequence[str]) -> str:
-    """Return links to the pages of a lesson in `languages`; "" if it is available only in English."""
+    """Return links to the pages of a lesson in `languages`."""
     links = "".join(_language(LANGUAGES[spoken], page_of(name, spoken), spoken == in_force()) for spoken in languages)
     label = html(_("Language"))
-    return f'<nav class="wl-languages" aria-label="{label}">{links}</nav>' if is_translated(name) else ""
+    return f'<nav class="wl-languages" aria-label="{label}">{links}</nav>'
 
 
 def _language(one: Language, page: str, is_here: bool) -> str:
@@ -154,7 +145,7 @@ def _language(one: Language, page: str, is_here: bool) -> str:
 
 def _entry(name: str, title: str, is_here: bool) -> str:
     here = ' aria-current="page"' if is_here else ""
-    return f'<li><a href="{html(page_of(name))}"{here}>{html(title)}</a></li>'
+    return f'<li><a href="{html(page_of(name, in_force()))}"{here}>{html(title)}</a></li>'
 
 
 def cells_of(lesson: NotebookNode, pages: Mapping[str, str]) -> Iterator[str]:
@@ -240,7 +231,7 @@ def _markup(_self: object, tokens: Sequence[Token], at: int, *_: object) -> str:
 def _link(_self: object, tokens: Sequence[Token], at: int, _options: object, env: dict) -> str:
     name = str(tokens[at].attrs["href"]).removesuffix(".ipynb")
     env["links"].append("</a>" if name in env["pages"] else "")
-    return f'<a href="{html(page_of(name))}">' if name in env["pages"] else ""
+    return f'<a href="{html(page_of(name, in_force()))}">' if name in env["pages"] else ""
 
 
 def lesson_script() -> str:
