@@ -223,6 +223,7 @@ def flip_all(page) -> None:
             if button.is_enabled() and button.get_attribute("aria-pressed") == "false":
                 button.click()
                 board.locator(f'[data-switch="{value}"][aria-pressed="true"]').wait_for()
+                board.locator(".hw-all:not([aria-busy])").wait_for()
                 assert board.locator(".hw-changes").inner_text(), f"nothing is said of {value}"
                 flipped.add(value)
         assert flipped == {*values}
@@ -230,7 +231,7 @@ def flip_all(page) -> None:
             ending = board.locator(f'[data-cell="{cell}"]')
             if ending.count():  # a row goes with a switch that has no effect
                 ending.click()
-                board.locator(f'[data-cell="{cell}"][aria-current="true"]').wait_for()
+                board.locator(f'.hw-all:not([aria-busy]) [data-cell="{cell}"][aria-current="true"]').wait_for()
 
 
 def unfold_all(page) -> None:
