@@ -22,6 +22,9 @@ from hawb.lessons.stored import Predicted
 
 TRIES = 5
 NO_NUMBER = "many"
+OF_COLOURS = ("color-contrast", "link-in-text-block")
+"""The rules of axe that depend on the theme."""
+
 CLICKED = ".hq, .hw"
 """The widgets of a lesson that react to clicks."""
 
@@ -253,10 +256,10 @@ def found_wrong(page) -> Iterator[str]:
     """Yield what is wrong on a page: errors, what axe finds in both themes, what is cut or too wide on a phone."""
     for error in page.locator('.jp-OutputArea-output[data-mime-type$="error"]').all():
         yield f"an error: {error.inner_text()[:400]}"
-    for scheme in ("dark", "light"):
+    for scheme, rules in (("dark", OF_COLOURS), ("light", ())):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.locator(f'body[data-jp-theme-light="{str(scheme == "light").lower()}"]').wait_for(state="attached")
-        for fault in faults(page, ".jp-Notebook .jp-OutputArea-output, .jp-Notebook .jp-MarkdownOutput"):
+        for fault in faults(page, ".jp-Notebook .jp-OutputArea-output, .jp-Notebook .jp-MarkdownOutput", rules):
             yield f"{scheme}: {fault}"
     yield from page.evaluate(CUT)
     before = page.viewport_size

@@ -88,8 +88,8 @@ def test_story_is_sent_before_the_grid_is_played(monkeypatch):
     played = endings.grid
     monkeypatch.setattr(endings, "grid", lambda *given: done.append("played") or played(*given))
     shown.setting = START | {"ha-promote-on-failure": "when-synced"}
-    told = [{"stories"} <= one if isinstance(one, set) else one for one in done if one != "setting"]
-    assert told == [True, "played", "grid"]
+    sent = [{"stories"} <= one if isinstance(one, set) else one for one in done if one != "setting"]
+    assert sent == [True, "played", "grid"]
 
 
 def test_unknown_value_keeps_the_switches():
