@@ -203,8 +203,8 @@ def faults(page, within: str | None = None, rules: Sequence[str] = ()) -> list[s
     """
     from axe_playwright_python.sync_playwright import Axe
 
-    options = {"runOnly": {"type": "rule", "values": [*rules]}} if rules else None
-    found = Axe().run(page, context=within, options=options).response["violations"]
+    only = {"runOnly": {"type": "rule", "values": [*rules]}} if rules else {}
+    found = Axe().run(page, context=within, options={"resultTypes": ["violations"], **only}).response["violations"]
     return [
         f"{one['id']}: {node['html'][:200]} {node['failureSummary']}"
         for one in found

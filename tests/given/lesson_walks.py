@@ -25,9 +25,6 @@ NO_NUMBER = "many"
 OF_COLOURS = ("color-contrast", "link-in-text-block")
 """The rules of axe that depend on the theme."""
 
-CLICKED = ".hq, .hw"
-"""The widgets of a lesson that react to clicks."""
-
 PAINTS = """
 window.paints_ms = [];
 addEventListener("click", ({ target, timeStamp }) => {
