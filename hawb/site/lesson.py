@@ -50,12 +50,15 @@ class Lesson:
                 with suppress(traitlets.TraitError):  # a value that the widget refuses changes nothing
                     for name, value in message["set"].items():
                         setattr(self._widgets[message["widget"]], name, value)
-        if self._changed:
-            self._send(changed=self._changed)
-            self._changed = {}
+        self._send_changed()
         if (kept := answers.answers_file()).is_file() and (text := kept.read_text("utf-8")) != self._kept:
             self._kept = text
             self._send(answers=text)
+
+    def _send_changed(self) -> None:
+        if self._changed:
+            self._send(changed=self._changed)
+            self._changed = {}
 
     def run(self, code: str) -> list[dict[str, object]]:
         """Run a cell, and return what it shows: what it prints, then the value of its last line or its error."""
@@ -81,6 +84,7 @@ class Lesson:
         """Return a widget with its values; from now on it may be set, and changes are sent."""
         key = str(len(self._widgets))
         self._widgets[key] = widget
+        vars(widget)["send_changed"] = self._send_changed  # for `hold_sync` in the browser (`runtime/anywidget.py`)
         widget.observe(lambda change: self._change(key, change["name"], change["new"]), list(names))
         return {"kind": kind, "widget": key, "values": {name: self._plain(getattr(widget, name)) for name in names}}
 

@@ -17,7 +17,7 @@ class Model {
   }
 
   set(name, value) {
-    this.set_here[name] = value;
+    this.values[name] = this.set_here[name] = value;
   }
 
   save_changes() {
