@@ -179,7 +179,7 @@ def in_english(said: Iterable[str]) -> list[str]:
 # What hawb answers
 
 
-@pytest.mark.parametrize("key", [key for key in ON_MIRRORED_QUEUES if key[:2] in ("10", "11")])
+@pytest.mark.parametrize("key", [key for key in ON_MIRRORED_QUEUES if key[:2] in ("10", "11", "13")])
 def test_refusal_of_a_wrong_answer_is_translated(key: str) -> None:
     for answer, _says in ON_MIRRORED_QUEUES[key][:2]:
         with languages.language("zh"):
