@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from hawb.cluster import Cluster
@@ -57,14 +58,19 @@ def slept(cluster: Cluster, variation: Variation) -> str | None:
     if gone:
         return _("{nodes} went down at once; the task asks for one node at a time.", nodes=listing(gone))
     if away := [node for node, state in nodes.items() if state != "running"]:
-        if len(away) == 1:
-            return _("At the end {nodes} is not running.", nodes=listing(away))
-        return _("At the end {nodes} are not running.", nodes=listing(away))
+        return not_running(away)
     left = of_the_first(variation.messages, queue_of(cluster, "orders")["ids"])
     if left < variation.messages:
         return _("In the morning orders has {messages} of {number}: an empty copy took over.",
                  messages=counted(left), number=whole(variation.messages))  # fmt: skip
     return None
+
+
+def not_running(away: Sequence[str]) -> str:
+    """Return that nodes are not running at the end, in words."""
+    if len(away) == 1:
+        return _("At the end {nodes} is not running.", nodes=listing(away))
+    return _("At the end {nodes} are not running.", nodes=listing(away))
 
 
 # A loss under when-synced
