@@ -193,6 +193,13 @@ def test_refusal_of_a_wrong_answer_is_translated(key: str) -> None:
         assert CHINESE.search(verdict.says) and not in_english([verdict.says])
 
 
+@pytest.mark.parametrize("key", [key for key in WRONG_MOVES if key[:2] in {name[:2] for name in TRANSLATED}])
+def test_replies_to_wrong_moves_are_translated(key: str) -> None:
+    with languages.language("pt"):
+        said = [repr(play(key, moves)) for moves, _says in WRONG_MOVES[key]]
+    assert not in_english(said)
+
+
 def test_games_predictions_and_rules_are_translated() -> None:
     with languages.language("pt"):
         [moves, _says], *_ = WRONG_MOVES["11-three-moves"]
