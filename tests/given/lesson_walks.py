@@ -103,9 +103,15 @@ def cell_at(page, at: int):
 
 
 def run_all(page) -> None:
-    """Run every cell, and wait until JupyterLab moves the focus to the last one, some time after it has run."""
+    """Run every cell, and wait until all have run and JupyterLab has moved the focus to the last one."""
     run(page, "Run All Cells")
     page.locator(".jp-Cell.jp-mod-active:last-child:focus").wait_for()
+    wait_until_run(page)
+
+
+def wait_until_run(page) -> None:
+    """Wait until no cell runs or is about to run."""
+    page.locator(".jp-InputArea-prompt", has_text="[*]").first.wait_for(state="detached")
 
 
 def type_and_run(page, cell, typed: str) -> None:
@@ -251,6 +257,7 @@ def answer_all(page, walk: Walk) -> None:
 
 def found_wrong(page) -> Iterator[str]:
     """Yield what is wrong on a page: errors, what axe finds in both themes, what is cut or too wide on a phone."""
+    wait_until_run(page)
     for error in page.locator('.jp-OutputArea-output[data-mime-type$="error"]').all():
         yield f"an error: {error.inner_text()[:400]}"
     for scheme, rules in (("dark", OF_COLOURS), ("light", ())):
