@@ -21,6 +21,7 @@ from hawb.lessons.learner import solutions, without_solutions
 from hawb.lessons.stored import Predicted
 
 TRIES = 5
+LONGEST_RUN_MS = 300_000
 NO_NUMBER = "many"
 OF_COLOURS = ("color-contrast", "link-in-text-block")
 """The rules of axe that depend on the theme."""
@@ -110,8 +111,8 @@ def run_all(page) -> None:
 
 
 def wait_until_run(page) -> None:
-    """Wait until no cell runs or is about to run."""
-    page.locator(".jp-InputArea-prompt", has_text="[*]").first.wait_for(state="detached")
+    """Wait until no cell runs or is about to run. In lesson 23 this may take minutes: the kernel is compiled once."""
+    page.locator(".jp-InputArea-prompt", has_text="[*]").first.wait_for(state="detached", timeout=LONGEST_RUN_MS)
 
 
 def type_and_run(page, cell, typed: str) -> None:
