@@ -89,8 +89,8 @@ def lessons(
     to the folder given with --folder, and opens the contents page. It never overwrites a file that you have changed in
     that folder. JupyterLab accepts connections from this machine only.
 
-    Lessons 10 and 11 are also available in Chinese (zh) and Brazilian Portuguese (pt): with --language zh or pt and no
-    NOTEBOOK, lesson 10 opens in that language. The other lessons are in English.
+    Lessons 10, 11, 13, 17 and 19 are also available in Chinese (zh) and Brazilian Portuguese (pt): with --language zh
+    or pt and no NOTEBOOK, lesson 10 opens in that language. The other lessons are in English.
 
     For teachers, --class writes a folder with the lessons without their solutions, an answer sheet, slides with the
     pictures, and a README that says how to hand out the lessons and collect the answers. With --class, you can give

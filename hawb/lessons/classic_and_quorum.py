@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from hawb.cluster import Cluster
+from hawb.languages import _, ngettext
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.lessons.mirrored_queues import PATIENCE_S
+from hawb.lessons.stop_or_kill import not_running
 from hawb.rules.quorum import majority
 from hawb.views.formatting import counted, listing, shown, size
 
@@ -28,16 +30,18 @@ def two_rooms(variation: Variation) -> Cluster:
 def either_room_may_fail(cluster: Cluster, variation: Variation) -> str | None:
     """Require that the queue survives a power loss in either room, with all confirmed messages."""
     if "orders" not in cluster.queues:
-        return "There is no queue orders."
+        return _("There is no queue {queue}.", queue="orders")
     cluster.publish("orders", variation.messages).wait(1)
     first, second, third = variation.nodes
     for room in ((first, second), (third, FURTHER)):
         story = cluster.copy().power_off(*room).wait(NOTICED_S)
-        queue, dark = story.queues.get("orders"), f"The room with {listing(room)} has lost power"
+        queue = story.queues.get("orders")
         if queue is None or queue["state"] != "running":
-            return f"{dark}, and no node serves orders{_left(queue)}."
+            return _("The room with {nodes} has lost power, and no node serves orders{left}.",
+                     nodes=listing(room), left=_left(queue))  # fmt: skip
         if lost := story.ledger["orders"]["lost_confirmed"]:
-            return f"{dark}, and {counted(lost)} of orders that had been confirmed are lost."
+            return _("The room with {nodes} has lost power, and {messages} of orders that had been confirmed are lost.",
+                     nodes=listing(room), messages=counted(lost))  # fmt: skip
     return None
 
 
@@ -46,10 +50,10 @@ def _left(queue: dict | None) -> str:
     if queue is None:
         return ""
     if queue["type"] != "quorum":
-        return ": all that had its messages were there"
-    members, left = queue["members"], listing(queue["online"]) or "none"
-    needed = majority(len(members))
-    return f": of its {counted(len(members), 'member')} {left} can be reached, and a majority is {needed}"
+        return _(": all that had its messages were there")
+    members, left = queue["members"], listing(queue["online"]) or _("none")
+    return _(": of its {members} {nodes} can be reached, and a majority is {needed}",
+             members=counted(len(members), "member"), nodes=left, needed=majority(len(members)))  # fmt: skip
 
 
 # The right queue for each application
@@ -66,7 +70,7 @@ def each_as_it_needs(cluster: Cluster, variation: Variation) -> str | None:
     """Require that each of the four queues behaves as its application asks."""
     for name in ("orders", "urgent", "answers", "jobs"):
         if name not in cluster.queues:
-            return f"There is no queue {name}."
+            return _("There is no queue {queue}.", queue=name)
     judges = (orders_are_kept, urgent_ones_first, answers_go_with_their_client, jobs_are_given_up)
     return next((wrong for judge in judges if (wrong := judge(cluster.copy(), variation))), None)
 
@@ -80,9 +84,10 @@ def orders_are_kept(cluster: Cluster, variation: Variation) -> str | None:
             cluster.stop(node).start(node)
     cluster.kill(served_on).wait(ELECTION_S)
     if lost := cluster.ledger["orders"]["lost_confirmed"]:
-        return f"The other nodes were restarted and {shown(served_on)} killed: {counted(lost)} of orders lost."
+        return _("The other nodes were restarted and {node} killed: {messages} of orders lost.",
+                 node=shown(served_on), messages=counted(lost))  # fmt: skip
     if cluster.queues.get("orders", {}).get("state") != "running":
-        return f"The other nodes were restarted and {shown(served_on)} killed, and no node serves orders."
+        return _("The other nodes were restarted and {node} killed, and no node serves orders.", node=shown(served_on))
     return None
 
 
@@ -97,14 +102,14 @@ def urgent_ones_first(cluster: Cluster, variation: Variation) -> str | None:
     many = variation.messages
     cluster.publish("urgent", many, priority=1).publish("urgent", priority=9).wait(1).get("urgent", count=1)
     if cluster.ledger["urgent"]["acknowledged"] != [[many + 1, many + 1]]:
-        return "A message of priority 9 was published to urgent last, but was not delivered first."
+        return _("A message of priority 9 was published to urgent last, but was not delivered first.")
     return None
 
 
 def answers_go_with_their_client(cluster: Cluster, _variation: Variation) -> str | None:
     """Require that the queue is deleted with its connection."""
     if "answers" in cluster.close("client").queues:
-        return "The connection client was closed, but the queue answers still exists."
+        return _("The connection client was closed, but the queue answers still exists.")
     return None
 
 
@@ -116,15 +121,18 @@ def jobs_are_given_up(cluster: Cluster, _variation: Variation) -> str | None:
 def given_up(cluster: Cluster, name: str, most_returns: int) -> str | None:
     """Require that a message can be requeued `most_returns` times, and then goes to the queue `dead`."""
     cluster.publish(name).wait(1).consume("clumsy", name, prefetch=1)
-    for _ in range(most_returns):
+    for _return in range(most_returns):
         cluster.nack("clumsy").wait(1)
     if not cluster.queues[name]["messages"]:
-        return f"A message was returned to {name} {most_returns} times, which is allowed, but it is gone."
+        return _("A message was returned to {queue} {number} times, which is allowed, but it is gone.",
+                 queue=name, number=most_returns)  # fmt: skip
     cluster.nack("clumsy").wait(1)
     if cluster.queues[name]["messages"]:
-        return f"A message was returned to {name} {most_returns + 1} times, and was delivered again."
+        return _("A message was returned to {queue} {number} times, and was delivered again.",
+                 queue=name, number=most_returns + 1)  # fmt: skip
     if not cluster.queues["dead"]["messages"]:
-        return f"A message that was returned too often is gone from {name}, and is not in the queue dead."
+        return _("A message that was returned too often is gone from {queue}, and is not in the queue dead.",
+                 queue=name)  # fmt: skip
     return None
 
 
@@ -144,16 +152,18 @@ def on_new_machines(cluster: Cluster, variation: Variation) -> str | None:
     cluster.wait(PATIENCE_S)
     replaced = {event["node"] for event in cluster.events if event["event"] == "disk_lost"}
     if old := [node for node in variation.nodes if node not in replaced]:
-        return f"{listing(old)} {'has' if len(old) == 1 else 'have'} not been replaced."
+        return ngettext(
+            "{nodes} has not been replaced.", "{nodes} have not been replaced.", len(old), nodes=listing(old)
+        )
     if away := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
-        return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
+        return not_running(away)
     for name in ("mirrored", "quorum"):
         queue = queue_of(cluster, name)
         if lost := size(cluster.ledger[name]["lost"]):
-            return f"{name} lost {counted(lost)}."
+            return _("{queue} lost {messages}.", queue=name, messages=counted(lost))
         complete = sorted(node for node, replica in queue["replicas"].items() if replica["synchronised"])
         if len(complete) < len(variation.nodes):
-            return f"In the end, {name} has all messages only on {listing(complete)}."
+            return _("In the end, {queue} has all messages only on {nodes}.", queue=name, nodes=listing(complete))
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hawb.cluster import Cluster
+from hawb.languages import _
 from hawb.lessons.exercises import Variation
 from hawb.lessons.games import Game, keeps, loses, serves
 from hawb.views.formatting import listing, shown
@@ -47,7 +48,7 @@ def first_is_gone(cluster: Cluster, variation: Variation) -> str | None:
     node = variation.nodes[0]
     if cluster.outcome["nodes"][node] == "down":
         return None
-    return f"{shown(node)} is not down: its power supply must be replaced."
+    return _("{node} is not down: its power supply must be replaced.", node=shown(node))
 
 
 def returned(cluster: Cluster, variation: Variation) -> str | None:

@@ -8,10 +8,12 @@ from hawb.cluster import Cluster
 from hawb.engine.core import runs
 from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.raft_groups.group import proposals
+from hawb.languages import _, ngettext
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.lessons.mirrored_queues import PATIENCE_S
+from hawb.lessons.stop_or_kill import not_running
 from hawb.rules.quorum import majority, tolerated_failures
-from hawb.views.formatting import counted, listing, shown, size
+from hawb.views.formatting import counted, listing, shown, size, whole
 
 QUORUM = {"x-queue-type": "quorum"}
 UNDONE = 5
@@ -36,24 +38,27 @@ def quorum_queue(variation: Variation) -> Cluster:
 def written_and_undone(cluster: Cluster, variation: Variation) -> str | None:
     """Require messages that were on a disk as uncommitted entries and are not in the queue at the end."""
     if away := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
-        return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
+        return not_running(away)
     late = cluster.ledger["orders"]["published"] - variation.messages
     if late < UNDONE:
-        return f"After the first {counted(variation.messages)} {counted(late)} followed; the task asks for {UNDONE}."
+        return _("After the first {messages} {late} followed; the task asks for {number}.",
+                 messages=counted(variation.messages), late=counted(late), number=UNDONE)  # fmt: skip
     on_disk = ever_on_disk(cluster)
     cluster.heal().wait(PATIENCE_S)
     queue, account = queue_of(cluster, "orders"), cluster.ledger["orders"]
     if queue["state"] != "running":
-        return "At the end, orders has no majority."
+        return _("At the end, orders has no majority.")
     undone = runs.minus(on_disk, runs.union(runs.normal(map(tuple, queue["ids"])), confirmed(cluster)))
     if size(undone) >= UNDONE:
         return None
     if size(account["refused"]) >= UNDONE:
-        return "The late messages were on no disk: no member had accepted them."
+        return _("The late messages were on no disk: no member had accepted them.")
     if (late_count := size(confirmed(cluster)) - variation.messages) > 0:
-        return f"A majority had {late_count:,} of the late messages in the end, so these were confirmed."
+        return _("A majority had {number} of the late messages in the end, so these were confirmed.",
+                 number=whole(late_count))  # fmt: skip
     leader = shown(queue["leader"])
-    return f"The late messages are in the queue, though they were not confirmed: {leader}, which was elected, had them."
+    return _("The late messages are in the queue, though they were not confirmed: {node}, which was elected, had them.",
+             node=leader)  # fmt: skip
 
 
 def ever_on_disk(cluster: Cluster) -> Runs:
@@ -89,27 +94,36 @@ def one_has_burnt(variation: Variation) -> Cluster:
 
 def any_one_may_fail(cluster: Cluster, variation: Variation) -> str | None:
     """Require that both queues have all messages and run after a failure of any node."""
-    first, second, _ = variation.nodes
+    first, second, *_others = variation.nodes
     cluster.wait(PATIENCE_S)
     for name in ("orders", "bills"):
         if (left := queue_of(cluster, name)["messages"]) < variation.messages:
-            return f"{name} has {counted(left)} of {variation.messages:,}."
+            return _("{queue} has {messages} of {number}.",
+                     queue=name, messages=counted(left), number=whole(variation.messages))  # fmt: skip
         if NEWCOMER not in cluster.queues[name]["members"]:
-            return f"{name} has no member on {NEWCOMER}."
+            return _("{queue} has no member on {node}.", queue=name, node=NEWCOMER)
         for node in (first, second, NEWCOMER):
             story = cluster.copy()
             if story.outcome["nodes"][node] == "running":
                 story.kill(node)
             if (queue := story.queues[name])["state"] != "running":
-                return f"If {shown(node)} is killed, {name} is not available: of its {no_majority(queue)}."
+                return _("If {node} is killed, {queue} is not available: of its {members}.",
+                         node=shown(node), queue=name, members=no_majority(queue))  # fmt: skip
     return None
 
 
 def no_majority(queue: dict) -> str:
     """Return a queue's members, and which of them run, in words."""
     members, online = queue["members"], queue["online"]
-    run = f"only {listing(online)} {'runs' if len(online) == 1 else 'run'}" if online else "none runs"
-    return f"{counted(len(members), 'member')}, {listing(members)}, {run}, and a majority is {majority(len(members))}"
+    number, needed = counted(len(members), "member"), majority(len(members))
+    if not online:
+        return _("{number}, {members}, none runs, and a majority is {needed}",
+                 number=number, members=listing(members), needed=needed)  # fmt: skip
+    return ngettext(
+        "{number}, {members}, only {nodes} runs, and a majority is {needed}",
+        "{number}, {members}, only {nodes} run, and a majority is {needed}",
+        len(online), number=number, members=listing(members), nodes=listing(online), needed=needed,
+    )  # fmt: skip
 
 
 # How many members
@@ -129,9 +143,11 @@ def survives_two(cluster: Cluster, variation: Variation) -> str | None:
     for pair in combinations(members, min(FAILURES, len(members))):
         queue = cluster.copy().kill(*pair).queues["orders"]
         if queue["state"] != "running":
-            return f"After a kill of {listing(pair)} orders is not available: of its {no_majority(queue)}."
+            return _("After a kill of {nodes} orders is not available: of its {members}.",
+                     nodes=listing(pair), members=no_majority(queue))  # fmt: skip
     if tolerated_failures(len(members) - 1) >= FAILURES:
-        return f"orders has {counted(len(members), 'member')}: fewer are enough, and each stores every message."
+        return _("orders has {members}: fewer are enough, and each stores every message.",
+                 members=counted(len(members), "member"))  # fmt: skip
     return None
 
 

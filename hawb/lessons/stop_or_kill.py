@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from hawb.cluster import Cluster
+from hawb.languages import _
 from hawb.lessons.a_node_dies import NOTICEABLE_S, declared, down_together
 from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of, restart_in_haste
-from hawb.views.formatting import counted, listing, seconds, shown
+from hawb.views.formatting import counted, listing, seconds, shown, whole
 
 BACK_S = 30.0
 """Seconds after which the master's node comes back."""
@@ -20,7 +22,11 @@ def goes_on(cluster: Cluster, variation: Variation) -> str | None:
     """Require that the queue survives a kill and a stop of its master's node before its mirrors have synchronised."""
     name, master = f"orders.{variation.word}", variation.nodes[0]
     needed_s = restart_in_haste(cluster, name, variation)
-    for fault, done in (("kill", "killed"), ("stop", "stopped")):
+    down = {
+        "kill": _("{node} was killed, and {queue} was down for {seconds} s, until it was back."),
+        "stop": _("{node} was stopped, and {queue} was down for {seconds} s, until it was back."),
+    }
+    for fault, text in down.items():
         story = cluster.copy()
         story.run.apply_plain({fault: master, "at": needed_s})
         state = queue_of(story, name)["state"]
@@ -28,7 +34,7 @@ def goes_on(cluster: Cluster, variation: Variation) -> str | None:
         queue_of(story, name)
         down_s = story.outcome["availability"][name]["publish_down_s"]
         if state == "down" or down_s > NOTICEABLE_S:
-            return f"{shown(master)} was {done}, and {name} was down for {seconds(down_s)} s, until it was back."
+            return text.format(node=shown(master), queue=name, seconds=seconds(down_s))
     return None
 
 
@@ -47,16 +53,24 @@ def slept(cluster: Cluster, variation: Variation) -> str | None:
     """Require that all nodes were down together, and that all nodes and messages are back."""
     nodes, past = cluster.outcome["nodes"], down_together(cluster)
     if not any(len(down) == len(nodes) for down in past):
-        return "At no time were all nodes down."
+        return _("At no time were all nodes down.")
     gone = next((gone for before, after in pairwise(past) if len(gone := sorted({*after} - {*before})) > 1), None)
     if gone:
-        return f"{listing(gone)} went down at once; the task asks for one node at a time."
+        return _("{nodes} went down at once; the task asks for one node at a time.", nodes=listing(gone))
     if away := [node for node, state in nodes.items() if state != "running"]:
-        return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
+        return not_running(away)
     left = of_the_first(variation.messages, queue_of(cluster, "orders")["ids"])
     if left < variation.messages:
-        return f"In the morning orders has {counted(left)} of {variation.messages:,}: an empty copy took over."
+        return _("In the morning orders has {messages} of {number}: an empty copy took over.",
+                 messages=counted(left), number=whole(variation.messages))  # fmt: skip
     return None
+
+
+def not_running(away: Sequence[str]) -> str:
+    """Return that nodes are not running at the end, in words."""
+    if len(away) == 1:
+        return _("At the end {nodes} is not running.", nodes=listing(away))
+    return _("At the end {nodes} are not running.", nodes=listing(away))
 
 
 # A loss under when-synced
@@ -76,8 +90,8 @@ def lost_all_the_same(cluster: Cluster, variation: Variation) -> str | None:
         return None
     master = shown(queue["master"])
     if queue["state"] == "down":
-        return f"orders is down and waits for {master}, on whose disk its messages are. Down is not lost."
-    return f"Nothing is lost: {master} has all messages."
+        return _("orders is down and waits for {node}, on whose disk its messages are. Down is not lost.", node=master)
+    return _("Nothing is lost: {node} has all messages.", node=master)
 
 
 EXERCISES = (

@@ -130,6 +130,15 @@ def run(notebook: NotebookNode, folder: Path) -> NotebookNode:
     return copied
 
 
+def predicted(text: str) -> re.Match[str] | None:
+    """Return the question and the choices of a prediction that is shown as text, in the language in force.
+
+    Return None for any other text.
+    """
+    form = re.escape(_("Predict: {question} [{accepted}]"))
+    return re.match(re.sub(r"\\\{\w+\\\}", "(.*)", form), text)
+
+
 def calls(source: str) -> Iterator[tuple[str, str]]:
     """Yield the name and the key of each of a lesson's functions that a cell calls; none if it is not Python."""
     try:

@@ -20,7 +20,10 @@ from hawb.lessons.pieces import of_code, of_markdown
 from hawb.scenario import checkout
 from hawb.scenario.saving import write
 
-TRANSLATED = ("10-mirrored-queues.ipynb", "11-a-node-dies.ipynb")
+TRANSLATED = (
+    "10-mirrored-queues.ipynb", "11-a-node-dies.ipynb", "13-stop-or-kill.ipynb", "17-quorum-queues-and-raft.ipynb",
+    "19-classic-and-quorum.ipynb",
+)  # fmt: skip
 """The lessons that are available in other languages, in their order."""
 
 SPEAKS = '\nfrom hawb.languages import speak\n\nspeak("{}")'
@@ -35,16 +38,23 @@ def original(name: str) -> nbformat.NotebookNode:
 
 
 def edition(notebook: nbformat.NotebookNode, language: str) -> nbformat.NotebookNode:
-    """Return a notebook in another language. Texts that the catalogue lacks stay in English."""
-    made = nbformat.from_dict(notebook)
+    """Return a notebook in another language, which its first code cell sets, with links to other editions."""
+    made = with_texts_in(notebook, language)
     for cell in made.cells:
-        if cell.cell_type == "code":
-            cell.source = in_language(cell.source, language, of_code)
-            cell.outputs, cell.execution_count = [], None
-        else:
-            cell.source = LINK.sub(_leads_to, in_language(cell.source, language, of_markdown))
+        if cell.cell_type == "markdown":
+            cell.source = LINK.sub(_leads_to, cell.source)
     first = next(cell for cell in made.cells if cell.cell_type == "code")
     first.source += SPEAKS.format(language)
+    return made
+
+
+def with_texts_in(notebook: nbformat.NotebookNode, language: str) -> nbformat.NotebookNode:
+    """Return a notebook without outputs, with its texts in another language. Texts that the catalogue lacks stay."""
+    made = nbformat.from_dict(notebook)
+    for cell in made.cells:
+        cell.source = in_language(cell.source, language, of_code if cell.cell_type == "code" else of_markdown)
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
     return made
 
 

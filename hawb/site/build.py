@@ -35,8 +35,8 @@ def build(
 ) -> list[PlayedStory]:
     """Write the site with all scenarios, or the named ones, and return the entries of its index.
 
-    The site includes the engine if its runtime was `fetched`. The first page has its first moves in `languages`. Raise
-    KeyError for a name that no scenario has.
+    The site includes the engine if its runtime was `fetched`. The first page has its first moves, and lessons have
+    pages, in `languages`, one of which is English. Raise KeyError for a name that no scenario has.
     """
     known = {entry.name: entry for entry in catalogue(data_folder_for("the site") / "scenarios")}
     chosen = [known[name] for name in names] if names else list(known.values())
@@ -51,7 +51,7 @@ def build(
     if fetched is not None:
         write_engine(folder, fetched, stories)
     for name, text in (
-        ("index.html", front_page(chosen, fetched is not None)),
+        ("index.html", front_page(chosen, fetched is not None, languages)),
         ("front.js", front_script()),
         *((f"first-{name}.js", first_script(name, listed(stories))) for name in languages),
         ("stories.html", index_page(stories)),
@@ -59,7 +59,7 @@ def build(
         ("replay.js", replay_script()),
         ("site.css", stylesheet()),
         ("lesson.js", lesson_script()),
-        *((f"lessons/{name}", page) for name, page in lesson_pages(fetched is not None)),
+        *((f"lessons/{name}", page) for name, page in lesson_pages(fetched is not None, languages)),
     ):
         (folder / name).write_text(text, encoding="utf-8")
     return stories

@@ -9,6 +9,7 @@ from hawb.languages import N_, _
 TITLE = N_("What happens to your messages when a RabbitMQ node goes down?")
 GUESS = N_("What do you think happens?")
 ALL = N_("All stories")
+LESSONS = N_("Lessons")
 ABOUT = N_("The answers come from hawb’s model of RabbitMQ. It runs in this page, and it was compared with real"
            " clusters.")
 
@@ -47,5 +48,5 @@ CHOSEN = (
 
 def words() -> dict[str, str]:
     """Return the sentences of the first page in the language in force, by the English ones."""
-    texts = (TITLE, GUESS, ALL, ABOUT, *(one.question for one in CHOSEN))
+    texts = (TITLE, GUESS, ALL, LESSONS, ABOUT, *(one.question for one in CHOSEN))
     return {text: _(text) for text in texts}

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from hawb.lab.controller import Controller
 from hawb.lab.guide import guide
 from hawb.lab.stage import front_end
-from hawb.languages import language
+from hawb.languages import ENGLISH, LANGUAGES, language
 from hawb.scenario.catalogue import Entry
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.site.chosen import ABOUT, ALL, CHOSEN, GUESS, TITLE
+from hawb.site.chosen import ABOUT, ALL, CHOSEN, GUESS, LESSONS, TITLE
 from hawb.site.first import first_moves
 from hawb.site.lab import Listed, TextLab, sources_of
-from hawb.site.lesson_pages import titles
+from hawb.site.lesson_pages import page_of, titles
 from hawb.site.pages import ENGINE_POLICY, OWN, document, own_script, packed
 from hawb.views.cluster import matrix
 from hawb.views.formatting import html
@@ -28,15 +28,18 @@ UNSERVED = (
 )
 
 
-def front_page(entries: Sequence[Entry], has_engine: bool) -> str:
-    """Return the first page. It can be read, and its invitation followed, before any script runs."""
+def front_page(entries: Sequence[Entry], has_engine: bool, languages: Sequence[str] = (*LANGUAGES,)) -> str:
+    """Return the first page, with links to lessons in `languages`.
+
+    It can be read, and its invitation followed, before any script runs.
+    """
     controller = Controller()
     tour = guide(controller)
     _what_bars_show, _dot, what_if = tour["texts"]["open"].partition(". ")  # the page's picture has no bars
     known = {entry.name: entry for entry in entries}
     cards = "".join(card(known[one.name], one.played, one.question) for one in CHOSEN if one.name in known)
     engine = " data-engine" if has_engine else ""
-    lessons = "".join(f'<li><a href="lessons/{name}.html">{html(title)}</a></li>' for name, title in titles().items())
+    lessons = "".join(map(lesson_list, languages))
     body = (
         f'<header class="ws-top ws-over"><h1 data-word="{html(TITLE)}">{html(TITLE)}</h1></header>'
         f'<main><div class="hawb-lab ws-served"{engine}><div id="stage"><div class="ws-drawn">'
@@ -47,10 +50,18 @@ def front_page(entries: Sequence[Entry], has_engine: bool) -> str:
         f'<p id="unserved" class="ws-unserved" hidden>{UNSERVED}</p>'
         f'<section class="ws-chosen"><h2 data-word="{html(GUESS)}">{html(GUESS)}</h2><ul>{cards}</ul>'
         f'<p class="ws-all"><a href="stories.html" data-word="{html(ALL)}">{html(ALL)}</a></p>'
-        f'<h2>Lessons</h2><ul class="ws-lessons">{lessons}</ul>'
+        f'<h2 data-word="{html(LESSONS)}">{html(LESSONS)}</h2>{lessons}'
         f'<p class="ws-about" data-word="{html(ABOUT)}">{html(ABOUT)}</p></section></main>'
     )
     return document(f"{TITLE} · hawb", body, scripts=["front.js"], policy=ENGINE_POLICY)
+
+
+def lesson_list(spoken: str) -> str:
+    """Return links to the lessons in a language. A script shows them in place of the English ones."""
+    with language(spoken):
+        pages = [(page_of(name, spoken), title) for name, title in titles().items()]
+    links = "".join(f'<li><a href="lessons/{page}">{html(title)}</a></li>' for page, title in pages)
+    return f'<ul class="ws-lessons" lang="{LANGUAGES[spoken].tag}"{" hidden" * (spoken != ENGLISH)}>{links}</ul>'
 
 
 def card(entry: Entry, played: int, question: str) -> str:

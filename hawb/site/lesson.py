@@ -20,7 +20,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from hawb.languages import ENGLISH, language
+from hawb.languages import ENGLISH, language, named
 from hawb.lessons import answers
 from hawb.lessons.view import html_of
 
@@ -29,10 +29,13 @@ CELL = "cell"
 
 
 class Lesson:
-    """A lesson being played. `post` sends JSON to the page."""
+    """A lesson being played, `spoken` in a language. `post` sends JSON to the page.
 
-    def __init__(self, post: Callable[[str], None]):
-        self.post = post
+    Raise ValueError for a language that hawb lacks.
+    """
+
+    def __init__(self, post: Callable[[str], None], spoken: str = ENGLISH):
+        self.post, self.language = post, named(spoken)
         self._names: dict[str, object] = {"__name__": "__main__"}
         self._widgets: dict[str, traitlets.HasTraits] = {}
         self._changed: dict[str, dict[str, object]] = {}
@@ -40,36 +43,33 @@ class Lesson:
 
     def receive(self, message: dict[str, Any]) -> None:
         """Run the `code` of a `cell`, or `set` values of a `widget`; then send the output and what changed."""
-        with language(ENGLISH):
+        with language(self.language):
             if "code" in message:
                 self._send(cell=message["cell"], shown=self.run(message["code"]))
             else:
                 with suppress(traitlets.TraitError):  # a value that the widget refuses changes nothing
                     for name, value in message["set"].items():
                         setattr(self._widgets[message["widget"]], name, value)
-        if self._changed:
-            self._send(changed=self._changed)
-            self._changed = {}
+        self._send_changed()
         if (kept := answers.answers_file()).is_file() and (text := kept.read_text("utf-8")) != self._kept:
             self._kept = text
             self._send(answers=text)
+
+    def _send_changed(self) -> None:
+        if self._changed:
+            self._send(changed=self._changed)
+            self._changed = {}
 
     def run(self, code: str) -> list[dict[str, object]]:
         """Run a cell, and return what it shows: what it prints, then the value of its last line or its error."""
         printed, value = io.StringIO(), None
         try:
             with redirect_stdout(printed):
-                value = self._value(code)
+                value = value_of(code, self._names)
         except Exception as error:
             value = "".join(format_exception_only(error)).rstrip()
         shown = [{"kind": "text", "text": printed.getvalue()}] if printed.getvalue() else []
         return shown if value is None else [*shown, self.drawn(value)]
-
-    def _value(self, code: str) -> object:
-        body = ast.parse(code, CELL).body
-        last = body[-1] if body and isinstance(body[-1], ast.Expr) else None
-        exec(compile(ast.Module(body[:-1] if last else body, []), CELL, "exec"), self._names)
-        return eval(compile(ast.Expression(last.value), CELL, "eval"), self._names) if last else None
 
     def drawn(self, value: object) -> dict[str, object]:
         """Return what the page draws of a value: a box of further values, a widget, or HTML."""
@@ -84,6 +84,7 @@ class Lesson:
         """Return a widget with its values; from now on it may be set, and changes are sent."""
         key = str(len(self._widgets))
         self._widgets[key] = widget
+        vars(widget)["send_changed"] = self._send_changed  # for `hold_sync` in the browser (`runtime/anywidget.py`)
         widget.observe(lambda change: self._change(key, change["name"], change["new"]), list(names))
         return {"kind": kind, "widget": key, "values": {name: self._plain(getattr(widget, name)) for name in names}}
 
@@ -100,8 +101,19 @@ class Lesson:
         self.post(json.dumps(message))
 
 
-def begin(kept: str, _spoken: str, messages: Sequence[dict], post: Callable[[str], None]) -> Lesson:
-    """Return a lesson whose reader's guesses and answers are `kept`, after `messages`. Text that is none is ignored."""
+def value_of(code: str, names: dict[str, object]) -> object:
+    """Run a cell with the `names` of the cells before it, and return the value of its last line; None without one."""
+    body = ast.parse(code, CELL).body
+    last = body[-1] if body and isinstance(body[-1], ast.Expr) else None
+    exec(compile(ast.Module(body[:-1] if last else body, []), CELL, "exec"), names)
+    return eval(compile(ast.Expression(last.value), CELL, "eval"), names) if last else None
+
+
+def begin(kept: str, spoken: str, messages: Sequence[dict], post: Callable[[str], None]) -> Lesson:
+    """Return a lesson in a language whose reader's guesses and answers are `kept`, after `messages`.
+
+    Text that is none is ignored. Raise ValueError for a language that hawb lacks.
+    """
     file = answers.answers_file()
     file.unlink(missing_ok=True)
     if kept:
@@ -110,7 +122,7 @@ def begin(kept: str, _spoken: str, messages: Sequence[dict], post: Callable[[str
         answers.read()
     except answers.AnswersRefused:
         file.unlink()
-    lesson = Lesson(post)
+    lesson = Lesson(post, spoken)
     for message in messages:
         lesson.receive(message)
     return lesson

@@ -2,33 +2,46 @@
 
 A page can be read without scripts. Once Python runs in the browser, `front/lesson.js` has `hawb.site.lesson` run the
 cells in their order, and what they show replaces the stored outputs. The pages are the learner's edition: they have no
-solutions, and what later cells show about a prediction is folded until the guess is made.
+solutions, and what later cells show about a prediction is folded until the guess is made. Each lesson has a
+page in each language. Translated cells are run when the site is built, since a notebook stores its outputs in English.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from html import escape
+from io import StringIO
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import nbformat
+from IPython.core.formatters import DisplayFormatter
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from nbformat import NotebookNode
+from nbformat.v4 import new_output
 
 from hawb.lab.stage import front_end
+from hawb.languages import ENGLISH, FRONT, LANGUAGES, Language, _, in_force, language, translated
 from hawb.lessons import stored
+from hawb.lessons.answers import VARIABLE
 from hawb.lessons.learner import solutions, without_solutions
+from hawb.lessons.pieces import of_markdown
 from hawb.lessons.question import DRAWN
 from hawb.lessons.question import OWN as WIDGETS
+from hawb.lessons.translated import in_language, with_texts_in
 from hawb.scenario import checkout
+from hawb.site.lesson import value_of
 from hawb.site.pages import ENGINE_POLICY, OWN, document, own_script
 from hawb.views.formatting import html
 
 LESSONS = (
     "10-mirrored-queues", "11-a-node-dies", "13-stop-or-kill", "17-quorum-queues-and-raft", "19-classic-and-quorum",
 )  # fmt: skip
-"""The notebooks that have a page, in their order."""
+"""The notebooks that have a page, in their order. All of them are translated."""
 
 FRONT_ENDS = ("question", "switches")
 """The front ends of the lessons' widgets, each named after its class in lower case."""
@@ -42,18 +55,22 @@ ONLY_IN_NOTEBOOKS = "notebook-only"
 MARKUP = re.compile(r"(?:</?details>|<summary>[^<>]*</summary>|<!--.*?-->|\s)+", re.DOTALL)
 """The HTML that a lesson's Markdown may contain. All other HTML is shown as text."""
 
-UNSERVED = (
-    "You opened this page as a file, but guesses need the engine, which runs only if a server delivers the page."
-    " Texts, pictures and explanations work without the engine. For everything else, type"
-    " <code>python3 -m http.server --bind 127.0.0.1</code> in the folder of the site’s first page, and open"
-    " <code>http://127.0.0.1:8000</code>"
-)
+SERVE = "<code>python3 -m http.server --bind 127.0.0.1</code>"
+ADDRESS = "<code>http://127.0.0.1:8000</code>"
 
 
-def lesson_pages(has_engine: bool) -> Iterator[tuple[str, str]]:
-    """Yield the name of each lesson's file and its page."""
+def lesson_pages(has_engine: bool, languages: Sequence[str] = (*LANGUAGES,)) -> Iterator[tuple[str, str]]:
+    """Yield the name of each lesson's file and its page, in each of the `languages`."""
     for name in LESSONS:
-        yield f"{name}.html", lesson_page(name, notebook(name), titles(), has_engine)
+        for spoken in languages:
+            with language(spoken):
+                lesson = notebook(name) if spoken == ENGLISH else with_outputs(with_texts_in(notebook(name), spoken))
+                yield page_of(name, spoken), lesson_page(name, lesson, titles(), has_engine, languages)
+
+
+def page_of(name: str, spoken: str) -> str:
+    """Return the name of a lesson's page in a language."""
+    return f"{name}.html" if spoken == ENGLISH else f"{name}.{spoken}.html"
 
 
 def notebook(name: str) -> NotebookNode:
@@ -63,31 +80,72 @@ def notebook(name: str) -> NotebookNode:
 
 def titles() -> dict[str, str]:
     """Return the titles of the lessons that have a page, their first headings, by their names."""
-    return {name: notebook(name).cells[0].source.splitlines()[0].lstrip("# ") for name in LESSONS}
+    read = {name: notebook(name).cells[0].source.split("\n\n")[0] for name in LESSONS}
+    return {name: in_language(title, in_force(), of_markdown).lstrip("# ") for name, title in read.items()}
 
 
-def lesson_page(name: str, stored_lesson: NotebookNode, pages: Mapping[str, str], has_engine: bool) -> str:
-    """Return the page of a lesson. `pages` are the titles of all lessons with a page, to which links lead."""
+def with_outputs(lesson: NotebookNode) -> NotebookNode:
+    """Run a lesson in this process, in the language in force, and return it with its outputs, without guesses."""
+    made, names, form = nbformat.from_dict(lesson), {"__name__": "__main__"}, DisplayFormatter().format
+    with TemporaryDirectory() as own, patch.dict(os.environ, {VARIABLE: f"{own}/answers.json"}):
+        for cell in made.cells:
+            if cell.cell_type == "code" and not solutions(cell.source):
+                with redirect_stdout(StringIO()) as printed:
+                    value = value_of(cell.source, names)
+                cell.outputs = [new_output("stream", text=printed.getvalue())] if printed.getvalue() else []
+                cell.outputs += [] if value is None else [new_output("execute_result", form(value)[0])]
+    return made
+
+
+def lesson_page(
+    name: str, stored_lesson: NotebookNode, pages: Mapping[str, str], has_engine: bool, languages: Sequence[str]
+) -> str:
+    """Return the page of a lesson in the language in force, with links to its pages in `languages`.
+
+    `pages` are the titles of all lessons with a page, to which links lead.
+    """
     cells = "".join(cells_of(stored_lesson, pages))
     others = "".join(_entry(other, title, other == name) for other, title in pages.items())
+    listed, anew = html(_("Lessons")), html(_("start this lesson over"))
+    how = _("On this page Python runs in your browser, and runs each cell for you. Your guesses stay in this browser.")
+    unserved = _(
+        "You opened this page as a file, but guesses need the engine, which runs only if a server delivers the page."
+        " Texts, pictures and explanations work without the engine. For everything else, type {command} in the folder"
+        " of the site’s first page, and open {address}",
+        command=SERVE, address=ADDRESS,
+    )  # fmt: skip
+    loading = html(_("Python is still loading. You can already read."))
+    failed = html(translated("The engine did not answer: {error}", FRONT))
     body = (
         '<header class="ws-top"><p class="ws-path"><a href="../index.html">hawb</a> › '
-        '<a href="#lessons">Lessons</a></p></header>'
+        f'<a href="#lessons">{listed}</a></p>{_languages(name, languages)}</header>'
         f'<main class="wl-lesson" id="lesson" data-lesson="{html(name.partition("-")[0])}"'
         f"{' data-engine' * has_engine}>"
-        '<p class="wl-how">On this page Python runs in your browser, and runs each cell for you. Your guesses stay in'
-        " this browser.</p>"
-        f'<p id="unserved" class="ws-unserved" hidden>{UNSERVED}</p>{cells}'
-        '<p class="wl-anew"><button type="button" id="anew" disabled>start this lesson over</button></p></main>'
-        '<p id="waiting" class="ws-waiting wl-waiting" role="status" hidden></p>'
-        f'<nav class="wl-others" id="lessons" aria-label="lessons"><h2>Lessons</h2><ul>{others}</ul></nav>'
+        f'<p class="wl-how">{html(how)}</p>'
+        f'<p id="unserved" class="ws-unserved" hidden>{unserved}</p>{cells}'
+        f'<p class="wl-anew"><button type="button" id="anew" disabled>{anew}</button></p>'
+        f'</main><p id="waiting" class="ws-waiting wl-waiting" role="status" data-loading="{loading}"'
+        f' data-failed="{failed}" hidden></p>'
+        f'<nav class="wl-others" id="lessons" aria-label="{listed}"><h2>{listed}</h2><ul>{others}</ul></nav>'
     )
     return document(f"{html(pages[name])} · hawb", body, "../", ["lesson.js"], ENGINE_POLICY)
 
 
+def _languages(name: str, languages: Sequence[str]) -> str:
+    """Return links to the pages of a lesson in `languages`."""
+    links = "".join(_language(LANGUAGES[spoken], page_of(name, spoken), spoken == in_force()) for spoken in languages)
+    label = html(_("Language"))
+    return f'<nav class="wl-languages" aria-label="{label}">{links}</nav>'
+
+
+def _language(one: Language, page: str, is_here: bool) -> str:
+    here = ' aria-current="page"' if is_here else ""
+    return f'<a href="{html(page)}" lang="{one.tag}" hreflang="{one.tag}"{here}>{html(one.name)}</a>'
+
+
 def _entry(name: str, title: str, is_here: bool) -> str:
     here = ' aria-current="page"' if is_here else ""
-    return f'<li><a href="{html(name)}.html"{here}>{html(title)}</a></li>'
+    return f'<li><a href="{html(page_of(name, in_force()))}"{here}>{html(title)}</a></li>'
 
 
 def cells_of(lesson: NotebookNode, pages: Mapping[str, str]) -> Iterator[str]:
@@ -110,21 +168,23 @@ def cells_of(lesson: NotebookNode, pages: Mapping[str, str]) -> Iterator[str]:
 
 def answer_cell(at: int, source: str) -> str:
     """Return a cell in which the reader writes an answer."""
+    asked, checks = html(_("Your answer, in Python")), html(_("check it"))
     rows = len(source.splitlines()) + 4
     return (
-        f'<section class="wl-cell wl-answer" data-cell="{at}"><label for="cell-{at}">Your answer, in Python</label>'
+        f'<section class="wl-cell wl-answer" data-cell="{at}"><label for="cell-{at}">{asked}</label>'
         f'<textarea id="cell-{at}" rows="{rows}" spellcheck="false">{escape(source)}</textarea>'
-        '<button type="button" disabled>check it</button><div class="wl-out" role="status"></div></section>'
+        f'<button type="button" disabled>{checks}</button><div class="wl-out" role="status"></div></section>'
     )
 
 
 def code_cell(at: int, source: str, out: str, asked: int | None) -> str:
     """Return a cell with its code folded, and what it shows. With a prediction `asked`, that is folded, too."""
     code = f'<pre tabindex="0"><code>{escape(source)}</code></pre>'
-    code = f'<details class="wl-code"><summary>Code</summary>{code}</details>'
+    named, later = html(_("Code")), html(_("What happened"))
+    code = f'<details class="wl-code"><summary>{named}</summary>{code}</details>'
     place = f'<div class="wl-out">{out}</div>'
     if out and asked is not None:
-        place = f'<details class="wl-later" data-after="{asked}"><summary>What happened</summary>{place}</details>'
+        place = f'<details class="wl-later" data-after="{asked}"><summary>{later}</summary>{place}</details>'
     return f'<section class="wl-cell" data-cell="{at}">{code}{place}</section>'
 
 
@@ -142,8 +202,8 @@ def _output(output: NotebookNode) -> str:
     if kind is not None:
         about = stored.described(data[kind]) if kind == "image/svg+xml" else ""
         picture = f'<img src="{html(stored.data_uri(kind, data[kind]))}" alt="{html(about)}">'
-    if asked := stored.PREDICTED.match(text):
-        question = f'<p class="hq-question"><b>Predict:</b> {html(asked[1])}</p>'
+    if asked := stored.predicted(text):
+        question = f'<p class="hq-question"><b>{html(translated("Predict:", FRONT))}</b> {html(asked[1])}</p>'
         return f'{question}{picture}<p class="wl-choices">{html(asked[2])}</p>'
     return picture or _pre(text)
 
@@ -171,7 +231,7 @@ def _markup(_self: object, tokens: Sequence[Token], at: int, *_: object) -> str:
 def _link(_self: object, tokens: Sequence[Token], at: int, _options: object, env: dict) -> str:
     name = str(tokens[at].attrs["href"]).removesuffix(".ipynb")
     env["links"].append("</a>" if name in env["pages"] else "")
-    return f'<a href="{html(name)}.html">' if name in env["pages"] else ""
+    return f'<a href="{html(page_of(name, in_force()))}">' if name in env["pages"] else ""
 
 
 def lesson_script() -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hawb.lab.stage import FRONT, MODULES
+from hawb.languages import LANGUAGES, in_force
 from hawb.scenario.catalogue import Entry
 from hawb.views import style
 from hawb.views.formatting import counted, html
@@ -90,10 +91,10 @@ def packed(value: object) -> str:
 
 
 def document(title: str, body: str, up: str = "", scripts: Sequence[str] = (), policy: str = POLICY) -> str:
-    """Return a page whose stylesheet and scripts are in the folder `up`."""
+    """Return a page in the language in force. Its stylesheet and scripts are in the folder `up`."""
     run = "".join(f'<script defer src="{up}{name}"></script>' for name in scripts)
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<!DOCTYPE html>\n<html lang="{LANGUAGES[in_force()].tag}"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f'<meta name="viewport" content="width=device-width,initial-scale=1"><title>{title}</title>'
         f'<link rel="icon" href="data:,"><link rel="stylesheet" href="{up}site.css">{run}</head>'

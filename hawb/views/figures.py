@@ -1,19 +1,23 @@
 """The style and the helpers that all matplotlib figures share.
 
 The title is a sentence that says what the figure shows, a note below says how to read it, and lines have their names
-next to them instead of a legend.
+next to them instead of a legend. JupyterLab shows stored images without a text alternative, so a notebook displays a
+figure as a widget: an image whose text alternative is the sentence.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from html import escape
+from io import BytesIO
 from textwrap import fill
 
+import matplotlib.figure
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from hawb.views.style import FIGURE, PAPER, PRINTED, PRINTED_FAINT
@@ -34,6 +38,27 @@ HALO = {"boxstyle": "square,pad=0.15", "facecolor": PAPER, "edgecolor": "none", 
 """The background of a name that is written over lines."""
 
 
+class Figure(matplotlib.figure.Figure):
+    """A figure that notebooks show with its sentence as the text alternative."""
+
+    def html(self) -> str:
+        """Return the figure as an HTML image."""
+        written = BytesIO()
+        self.savefig(written, format="png", bbox_inches="tight")
+        data = b64encode(written.getvalue()).decode()
+        about = escape(" ".join(self.get_suptitle().split()))
+        return f'<img style="max-width: 100%" alt="{about}" src="data:image/png;base64,{data}">'
+
+    def _repr_mimebundle_(self, **_kwargs: object) -> dict[str, object]:
+        """Return the widget, if ipywidgets is installed; IPython adds the stored forms."""
+        with suppress(ImportError):
+            from ipywidgets import HTML
+
+            data = HTML(self.html())._repr_mimebundle_()
+            return {kind: value for kind, value in data.items() if kind != "text/plain"}
+        return {}
+
+
 @contextmanager
 def drawn(
     sentence: str, size: tuple[float, float], note: str = "", style: dict[str, object] = FIGURE, **grid: object
@@ -43,7 +68,7 @@ def drawn(
     `grid` goes to matplotlib's `subplots`. `sentence` says what the figure shows, `note` how to read it.
     """
     with plt.style.context(["default", style]):
-        figure, panels = plt.subplots(figsize=size, layout="constrained", squeeze=False, **grid)
+        figure, panels = plt.subplots(figsize=size, layout="constrained", squeeze=False, FigureClass=Figure, **grid)
         headline(figure, sentence)
         if note:
             caption = fill(note, int(size[0] * NOTE_CHARACTERS), break_on_hyphens=False)

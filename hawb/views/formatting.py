@@ -145,6 +145,7 @@ COUNTED = {
     "message": (Plural("{count} message", "{count} messages"), N_("no messages")),
     "queue": (Plural("{count} queue", "{count} queues"), N_("no queues")),
     "node": (Plural("{count} node", "{count} nodes"), N_("no nodes")),
+    "member": (Plural("{count} member", "{count} members"), N_("no members")),
     "entry": (Plural("{count} entry", "{count} entries"), N_("no entries")),
     "line": (Plural("{count} line", "{count} lines"), N_("no lines")),
     "more queue": (Plural("{count} more queue", "{count} more queues"), ""),

@@ -16,7 +16,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -196,11 +196,15 @@ def run(page, what: str) -> None:
     page.get_by_role("menuitem", name=what).first.click()
 
 
-def faults(page, within: str | None = None) -> list[str]:
-    """Return what axe finds serious or critical in a page, or in the part that a selector chooses."""
+def faults(page, within: str | None = None, rules: Sequence[str] = ()) -> list[str]:
+    """Return what axe finds serious or critical in a page, or in the part that a selector chooses.
+
+    With `rules` it checks only these.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, context=within).response["violations"]
+    only = {"runOnly": {"type": "rule", "values": [*rules]}} if rules else {}
+    found = Axe().run(page, context=within, options={"resultTypes": ["violations"], **only}).response["violations"]
     return [
         f"{one['id']}: {node['html'][:200]} {node['failureSummary']}"
         for one in found

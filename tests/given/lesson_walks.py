@@ -21,9 +21,10 @@ from hawb.lessons.learner import solutions, without_solutions
 from hawb.lessons.stored import Predicted
 
 TRIES = 5
+LONGEST_RUN_MS = 300_000
 NO_NUMBER = "many"
-CLICKED = ".hq, .hw"
-"""The widgets of a lesson that react to clicks."""
+OF_COLOURS = ("color-contrast", "link-in-text-block")
+"""The rules of axe that depend on the theme."""
 
 PAINTS = """
 window.paints_ms = [];
@@ -44,6 +45,11 @@ addEventListener("click", ({ target, timeStamp }) => {
 
 TOO_WIDE = """() => [...document.querySelectorAll(".hq, .hw")].filter(one => one.scrollWidth > one.clientWidth + 1)
   .map(one => `${one.className}: ${one.scrollWidth} px in ${one.clientWidth} px`)"""
+
+CUT = """() => [...document.querySelectorAll(":is(.hs-told, .hs-told small, .hs-cell, .hs-name, .hs-node)")]
+  .filter(one => one.closest(".hq, .hw"))
+  .filter(one => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1)
+  .map(one => `a text is cut: ${one.innerText}`)"""
 
 
 class Asked(NamedTuple):
@@ -98,9 +104,15 @@ def cell_at(page, at: int):
 
 
 def run_all(page) -> None:
-    """Run every cell, and wait until JupyterLab moves the focus to the last one, some time after it has run."""
+    """Run every cell, and wait until all have run and JupyterLab has moved the focus to the last one."""
     run(page, "Run All Cells")
     page.locator(".jp-Cell.jp-mod-active:last-child:focus").wait_for()
+    wait_until_run(page)
+
+
+def wait_until_run(page) -> None:
+    """Wait until no cell runs or is about to run. In lesson 23 this may take minutes: the kernel is compiled once."""
+    page.locator(".jp-InputArea-prompt", has_text="[*]").first.wait_for(state="detached", timeout=LONGEST_RUN_MS)
 
 
 def type_and_run(page, cell, typed: str) -> None:
@@ -218,6 +230,7 @@ def flip_all(page) -> None:
             if button.is_enabled() and button.get_attribute("aria-pressed") == "false":
                 button.click()
                 board.locator(f'[data-switch="{value}"][aria-pressed="true"]').wait_for()
+                board.locator(".hw-all:not([aria-busy])").wait_for()
                 assert board.locator(".hw-changes").inner_text(), f"nothing is said of {value}"
                 flipped.add(value)
         assert flipped == {*values}
@@ -225,7 +238,7 @@ def flip_all(page) -> None:
             ending = board.locator(f'[data-cell="{cell}"]')
             if ending.count():  # a row goes with a switch that has no effect
                 ending.click()
-                board.locator(f'[data-cell="{cell}"][aria-current="true"]').wait_for()
+                board.locator(f'.hw-all:not([aria-busy]) [data-cell="{cell}"][aria-current="true"]').wait_for()
 
 
 def unfold_all(page) -> None:
@@ -244,16 +257,19 @@ def answer_all(page, walk: Walk) -> None:
 
 
 def found_wrong(page) -> Iterator[str]:
-    """Yield what is wrong on a page: errors, what axe finds in both themes, widgets that are too wide for a phone."""
+    """Yield what is wrong on a page: errors, what axe finds in both themes, what is cut or too wide on a phone."""
+    wait_until_run(page)
     for error in page.locator('.jp-OutputArea-output[data-mime-type$="error"]').all():
         yield f"an error: {error.inner_text()[:400]}"
-    for scheme in ("dark", "light"):
+    for scheme, rules in (("dark", OF_COLOURS), ("light", ())):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.locator(f'body[data-jp-theme-light="{str(scheme == "light").lower()}"]').wait_for(state="attached")
-        for fault in faults(page, ".jp-Notebook .jp-OutputArea-output, .jp-Notebook .jp-MarkdownOutput"):
+        for fault in faults(page, ".jp-Notebook .jp-OutputArea-output, .jp-Notebook .jp-MarkdownOutput", rules):
             yield f"{scheme}: {fault}"
+    yield from page.evaluate(CUT)
     before = page.viewport_size
     page.set_viewport_size({"width": 390, "height": 844})
     page.locator("body").evaluate("() => new Promise(requestAnimationFrame)")
     yield from page.evaluate(TOO_WIDE)
+    yield from page.evaluate(CUT)
     page.set_viewport_size(before)

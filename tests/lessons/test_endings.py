@@ -82,6 +82,16 @@ def test_flipped_switch_shows_the_former_story_beside():
     assert [cell["is_now"] for row in shown.grid for cell in row["cells"]] == [False] * 4 + [True, False]
 
 
+def test_story_is_sent_before_the_grid_is_played(monkeypatch):
+    shown, done = switches("ha-promote-on-failure"), []
+    monkeypatch.setattr(shown, "send_state", lambda key=None: done.append(key if isinstance(key, str) else {*key}))
+    played = endings.grid
+    monkeypatch.setattr(endings, "grid", lambda *given: done.append("played") or played(*given))
+    shown.setting = START | {"ha-promote-on-failure": "when-synced"}
+    sent = [{"stories"} <= one if isinstance(one, set) else one for one in done if one != "setting"]
+    assert sent == [True, "played", "grid"]
+
+
 def test_unknown_value_keeps_the_switches():
     shown = switches("ha-sync-mode")
     with pytest.raises(traitlets.TraitError, match="cannot be switched to"):

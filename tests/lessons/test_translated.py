@@ -14,6 +14,7 @@ from babel.messages.catalog import Message
 from nbclient import NotebookClient
 from samples import sample
 from wrong_answers_mirrored import ON_MIRRORED_QUEUES
+from wrong_answers_quorum import ON_QUORUM_QUEUES
 from wrong_moves import WRONG_MOVES
 
 from hawb import languages
@@ -179,13 +180,24 @@ def in_english(said: Iterable[str]) -> list[str]:
 # What hawb answers
 
 
-@pytest.mark.parametrize("key", [key for key in ON_MIRRORED_QUEUES if key[:2] in ("10", "11")])
+WRONG_ANSWERS = {key: answers for key, answers in (ON_MIRRORED_QUEUES | ON_QUORUM_QUEUES).items()
+                 if key[:2] in {name[:2] for name in TRANSLATED}}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", WRONG_ANSWERS)
 def test_refusal_of_a_wrong_answer_is_translated(key: str) -> None:
-    for answer, _says in ON_MIRRORED_QUEUES[key][:2]:
+    for answer, _says in WRONG_ANSWERS[key][:2]:
         with languages.language("zh"):
             verdict = judged(EXERCISES[key], answer)
         assert not verdict.right
         assert CHINESE.search(verdict.says) and not in_english([verdict.says])
+
+
+@pytest.mark.parametrize("key", [key for key in WRONG_MOVES if key[:2] in {name[:2] for name in TRANSLATED}])
+def test_replies_to_wrong_moves_are_translated(key: str) -> None:
+    with languages.language("pt"):
+        said = [repr(play(key, moves)) for moves, _says in WRONG_MOVES[key]]
+    assert not in_english(said)
 
 
 def test_games_predictions_and_rules_are_translated() -> None:

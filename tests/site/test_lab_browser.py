@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from browser_pages import CHROMIUM, PATIENCE_S, ROOT, chromium, faults, keep_picture
 
+from hawb.languages import language
+from hawb.lessons.predictions import reply
 from hawb.rules.patterns import outcome, pattern_error
 from hawb.site.build import build
 
@@ -76,7 +78,7 @@ def site(tmp_path_factory):
         yield None
         return
     folder = tmp_path_factory.mktemp("site")
-    build(folder, ["unsynchronised-mirror-promoted"], FETCHED, processes=1, languages=("en",))
+    build(folder, ["unsynchronised-mirror-promoted"], FETCHED, processes=1, languages=("en", "pt"))
     (folder / EMPTY).write_text("<!doctype html>")
     with served(folder) as address, chromium() as browser:
 
@@ -176,4 +178,8 @@ def test_lesson_is_played_and_keeps_its_guess(opened):
     page.locator(".hq").first.get_by_text("It is: down. You said running").wait_for()
     page.locator("#anew:not([disabled])").click()
     page.locator(".hq").first.get_by_role("button", name="running", exact=True, disabled=False).wait_for()
+    page.get_by_role("link", name="Português").click()
+    page.locator(".hq").first.get_by_role("button", name="running", exact=True).click()
+    with language("pt"):
+        page.get_by_text(reply("running", "down")).wait_for()
     page.close()

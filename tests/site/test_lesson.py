@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
 
 import pytest
 
+from hawb.languages import language
 from hawb.lessons import answers
+from hawb.lessons.predictions import reply
+from hawb.lessons.switchboard import Switches
+from hawb.site.bundle import RUNTIME
 from hawb.site.lesson import begin
 
 ASKED = """\
@@ -24,9 +30,9 @@ def play(tmp_path, monkeypatch):
     """Return a function that begins a lesson; it has the messages to its page as `messages`."""
     monkeypatch.setenv(answers.VARIABLE, str(tmp_path / "answers.json"))
 
-    def begun(kept: str = ""):
+    def begun(kept: str = "", spoken: str = "en"):
         found = []
-        lesson = begin(kept, "en", [], lambda text: found.append(json.loads(text)))
+        lesson = begin(kept, spoken, [], lambda text: found.append(json.loads(text)))
         lesson.messages = found
         return lesson
 
@@ -58,6 +64,17 @@ def test_kept_guess_is_there_again(play):
     assert question["over"] and "As you said" in question["reply"]
 
 
+def test_reply_is_in_the_language_of_the_page(play):
+    lesson = play(spoken="pt-BR")
+    lesson.receive({"cell": "5", "code": ASKED})
+    question = lesson.messages[0]["shown"][1]["values"]["children"][0]
+    assert question["values"]["tag"] == "pt-BR"
+    lesson.receive({"widget": question["widget"], "set": {"guess": "running"}})
+    with language("pt"):
+        assert lesson.messages[1]["changed"][question["widget"]]["reply"] == reply("running", "down") != ""
+    assert reply("running", "down").startswith("It is: down.")
+
+
 def test_damaged_answers_are_ignored(play):
     lesson = play("{not json")
     lesson.receive({"cell": "1", "code": "1 + 1"})
@@ -83,3 +100,23 @@ def test_switch_plays_again_and_a_wrong_value_changes_nothing(play):
     assert len(lesson.messages) == 1
     lesson.receive({"widget": shown["widget"], "set": {"setting": start | {key: "when-synced"}}})
     assert {"setting", "stories"} <= set(lesson.messages[1]["changed"][shown["widget"]])
+
+
+def test_page_gets_the_story_before_the_grid(play, monkeypatch):
+    monkeypatch.setattr(Switches, "hold_sync", in_the_browser().AnyWidget.hold_sync)
+    monkeypatch.setattr(Switches, "send_changed", lambda _self: None, raising=False)
+    lesson = play()
+    lesson.receive({"cell": "1", "code": "from hawb.lessons import switches\nswitches('ha-promote-on-failure')"})
+    shown = lesson.messages[0]["shown"][0]
+    setting = shown["values"]["setting"] | {"ha-promote-on-failure": "when-synced"}
+    lesson.receive({"widget": shown["widget"], "set": {"setting": setting}})
+    story, grid = (set(one["changed"][shown["widget"]]) for one in lesson.messages[1:])
+    assert "stories" in story and "grid" not in story and "grid" in grid
+
+
+def in_the_browser() -> ModuleType:
+    """Return the module that replaces anywidget in a browser."""
+    spec = spec_from_file_location("anywidget_in_the_browser", RUNTIME / "anywidget.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

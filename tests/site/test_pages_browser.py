@@ -12,7 +12,10 @@ from hawb.views import style
 pytestmark = pytest.mark.browser
 FEW = ["unsynchronised-mirror-promoted", "quorum-leader-killed", "autoheal-who-wins"]
 SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "narrow": (800, "light"), "phone": (390, "dark")}
-PAGES = ("index", "stories", "stories/unsynchronised-mirror-promoted", "stories/autoheal-who-wins")
+PAGES = (
+    "index", "stories", "stories/unsynchronised-mirror-promoted", "stories/autoheal-who-wins",
+    "lessons/10-mirrored-queues.pt",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +118,12 @@ def test_first_page_is_translated(site, in_browser):
     assert page.evaluate("document.documentElement.lang") == "pt-BR"
     page.get_by_role("button", name="Encerrar a à força").click()
     page.locator(".hs-verdict.hs-lost").filter(has_text="100 mensagens").wait_for()
+    assert page.get_by_role("link", name="11 · What happens").count() == 0
+    page.locator(".ws-lessons a:visible", has_text="11 ·").click()
+    page.get_by_role("heading", level=1, name="11 · ").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "pt-BR"
+    page.get_by_role("link", name="English").click()
+    page.get_by_role("heading", level=1, name="11 · What happens").wait_for()
     page.close()
 
 

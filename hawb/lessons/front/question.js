@@ -10,6 +10,7 @@ function render({ model, el }) {
   const guess = (value) => {
     if (model.get("over")) return;
     model.set("guess", value);
+    mark(); // at once: Python's reply takes longer
     model.save_changes();
   };
   const give_up = () => {
@@ -40,16 +41,21 @@ function render({ model, el }) {
     if (node) guess(node);
   });
 
+  /** Marks the choice that was made. */
+  function mark() {
+    for (const button of answers.querySelectorAll("[data-choice]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.choice === model.get("guess")));
+    }
+  }
+
   let over = null;
   function changed() {
     const { before, after, movements } = model.get("picture");
     const now = model.get("over") && after !== undefined; // until Python has sent how it ended, the question is open
     const [from, to] = [before ?? null, (now && after) || before];
     told.textContent = model.get("reply");
-    for (const button of answers.querySelectorAll("button, input")) {
-      button.disabled = now;
-      if (button.dataset.choice) button.setAttribute("aria-pressed", String(button.dataset.choice === model.get("guess")));
-    }
+    for (const button of answers.querySelectorAll("button, input")) button.disabled = now;
+    mark();
     skip.hidden = now || model.get("later");
     screen.hidden = !to;
     again.hidden = !now || !movements?.length;

@@ -68,13 +68,14 @@ function render({ model, el }) {
       make("tr", {}, make("th", { scope: "row", text: label }), ...cells.map((cell) => make("td", {}, ending(cell, label, flip)))))));
     if (had) table.querySelector(`[data-cell="${CSS.escape(had)}"]`)?.focus({ preventScroll: true });
     reachable(grid);
+    grid.removeAttribute("aria-busy");
   }
 
   let drawn = false;
   function changed() {
     const told = model.get("stories");
     draw_switches();
-    draw_grid();
+    if (drawn) grid.setAttribute("aria-busy", "true"); // its endings come later
     was.box.hidden = !told.was;
     if (told.was) was.draw(word("before"), told.was, false);
     now.draw(told.was ? word("after") : word("the story"), told.now, drawn);
@@ -86,11 +87,14 @@ function render({ model, el }) {
   const resized = new ResizeObserver(() => [was, now].forEach(({ picture }) => picture.scene && picture.measure()));
   resized.observe(stories);
   model.on("change:stories", changed);
+  model.on("change:grid", draw_grid);
   changed();
+  draw_grid();
   return () => {
     [was, now].forEach(({ player }) => player.stop());
     resized.disconnect();
     model.off("change:stories", changed);
+    model.off("change:grid", draw_grid);
   };
 }
 

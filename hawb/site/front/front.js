@@ -95,6 +95,7 @@ function speak_page(model) {
   const words = model.get("words");
   document.documentElement.lang = model.get("tag");
   for (const element of document.querySelectorAll("[data-word]")) element.textContent = words[element.dataset.word];
+  for (const list of document.querySelectorAll(".ws-lessons")) list.hidden = list.lang !== document.documentElement.lang;
 }
 
 const LANGUAGES = ["en", "zh", "pt"];

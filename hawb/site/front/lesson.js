@@ -17,7 +17,7 @@ class Model {
   }
 
   set(name, value) {
-    this.set_here[name] = value;
+    this.values[name] = this.set_here[name] = value;
   }
 
   save_changes() {
@@ -58,7 +58,7 @@ class Page {
   }
 
   begin() {
-    this.worker.postMessage({ address: localStorage.getItem(KEPT) ?? "", language: "en", messages: [] });
+    this.worker.postMessage({ address: localStorage.getItem(KEPT) ?? "", language: document.documentElement.lang.slice(0, 2), messages: [] });
     this.next();
   }
 
@@ -133,10 +133,10 @@ function forget() {
 }
 
 function start() {
-  say("Python is still loading. You can already read.");
+  say(waiting.dataset.loading);
   const worker = new Worker("../worker.js?lesson", { type: "module" });
   const page = new Page(worker);
-  const fail = (error) => say(`The engine did not answer: ${error}`);
+  const fail = (error) => say(waiting.dataset.failed.replace("{error}", () => error));
   worker.onerror = (error) => fail(error.message);
   worker.onmessage = ({ data: { ready, failed, state } }) => {
     if (failed) fail(failed);
