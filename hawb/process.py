@@ -81,10 +81,10 @@ def remove_folder(owner: int) -> None:
 
 
 def end_children() -> None:
-    """Kill every process that this one started, directly or not, and wait until they are gone.
+    """Kill all child processes and their descendants, and wait until they have ended.
 
-    Only a process that listens does so: in any other, what a command was called by has processes of its own. Logging
-    ends with them, since libraries log that the process is gone with which they talked.
+    Do nothing unless this process handles signals itself (`listens`): otherwise the children may belong to the program
+    that called hawb. Switch logging off first, since libraries log an error when a process ends that they talked to.
     """
     if not listens() or "subprocess" not in sys.modules:
         return
@@ -106,7 +106,7 @@ def end_children() -> None:
 
 
 def adopt_orphans() -> None:
-    """Have orphans of started processes stay this one's children on Linux, so that `end_children` finds them."""
+    """Make orphaned descendants children of this process on Linux, so that `end_children` finds them."""
     if sys.platform == "linux" and listens():
         import ctypes
 

@@ -40,7 +40,7 @@ def start(drive: Drive, nodes: list[BrokerNode]) -> str | None:
 
 
 def reason_down(node: BrokerNode) -> str | None:
-    """Return why a node that was booted has ended; None if it runs."""
+    """Return why a node ended after its boot began; None if it runs."""
     if node.alive:
         return None
     lines = [line.partition("[error]")[2].strip() for line in node.log_since_boot().splitlines() if "[error]" in line]

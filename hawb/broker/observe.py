@@ -48,10 +48,11 @@ def observe(drive: Drive, scenario: Scenario) -> dict[str, Any]:
 
 
 def is_whole(queue: dict[str, Any], content: dict[str, Any]) -> bool:
-    """Return True if the messages read are those that the queue had.
+    """Return True if as many messages were read as the queue was said to have.
 
-    They may differ: messages that a client returned may have expired, been rejected, or been dropped because of a
-    length limit, and entries that a minority could not commit may be committed once there is a majority.
+    Fewer are read if messages that a client returned have expired, been rejected, or been dropped because of a length
+    limit. In a minority more may be read, since entries that were not committed may be committed once there is a
+    majority.
     """
     count, read = queue.get("messages"), size(content["ids"])
     return count is None or count == read or (queue["state"] == "minority" and count < read)
@@ -91,10 +92,7 @@ def glance(drive: Drive) -> dict[str, Any]:
 
 
 def ledger_of(drive: Drive) -> dict[str, dict[str, Any]]:
-    """Return the ledger that clients have seen, by queue.
-
-    It has messages that they published, and answers in both directions.
-    """
+    """Return the ledger by queue, as far as clients know it: published, confirmed, nacked and acknowledged messages."""
     return {
         name: {
             "published": account.published,

@@ -52,7 +52,7 @@ def vhosts(scenario: Scenario) -> set[str]:
 
 
 def build_queue(drive: Drive, entry: QueueEntry) -> None:
-    """Build one queue: declare it, give it its replicas in order, fill it."""
+    """Build one queue: declare it, add its replicas in order, and publish its messages."""
     home = entry.master if entry.type == "classic" else entry.leader
     arguments = {**entry.arguments, **({} if entry.type == "classic" else {"x-queue-type": entry.type})}
     if sent_elsewhere(drive, entry):

@@ -123,7 +123,7 @@ class Keeping(NamedTuple):
 
 
 def record_one(real: ModuleType, file: Path, version: str | None, keeping: Keeping) -> int:
-    """Play one scenario, keep what came of it and print its line; return the exit status."""
+    """Play one scenario on a real cluster, store its outcome and print one line; return the exit status."""
     began = time.monotonic()
     try:
         scenario = read(file)

@@ -43,8 +43,8 @@ def without_leaders(seen: Outcome, names: set[str]) -> Outcome:
 def luckily_led(scenario: Scenario, model: Outcome) -> set[str]:
     """Return the quorum queues whose leader is random, and all streams once one of them may have begun a new epoch.
 
-    The members of such a queue elected one themselves, or may have done so while they were cut off from each other, or
-    a member's node came back.
+    The leader is random after an election, after a partition in which members may have held one, and after a member's
+    node came back.
     """
     asked = {index for index, step in enumerate(scenario.steps) if isinstance(step.verb, TransferLeadership)} | {None}
     last = {event["queue"]: event for event in model["events"] if event["event"] == "leader_elected"}

@@ -17,9 +17,9 @@ from hawb.conformance.races import Outcome, without
 
 
 def outrun(model: Outcome, seen: Outcome) -> set[str]:
-    """Return the queues whose master's node was stopped, then forced to boot first, and knew of its successor.
+    """Return the queues whose master's node was stopped, forced to boot first, and knew of its successor.
 
-    Its disk already named the mirror promoted in its place: that decides all that comes later.
+    The node's disk already named the mirror that had been promoted in its place. All later events depend on that.
     """
     forced = {event["node"] for event in model.get("events", ()) if event["event"] == "records_restored"}
     stopped: set[tuple[str, str]] = set()

@@ -169,9 +169,10 @@ def recoverable_or_not(queue: Outcome, other: Outcome, unsure: set[str]) -> Outc
 
 
 def perhaps_struck(name: str, model: Outcome) -> set[str]:
-    """Return the nodes whose mirror of the queue may have been removed from the recoverable ones.
+    """Return the nodes whose mirror may have been taken off the list of recoverable mirrors.
 
-    It was not synchronised when another node came up, or joined with its own node, and was not synchronised since.
+    Such a mirror was not synchronised when another node came up, or it joined when its own node came up. It has not
+    been synchronised since.
     """
     behind: set[str] = set()
     struck: set[str] = set()
@@ -204,10 +205,10 @@ def held_ones_in_order(queue: Outcome, other: Outcome, held: set[int]) -> Outcom
 
 
 def held_by_several(name: str, model: Outcome) -> set[int]:
-    """Return the messages that several consumers of a queue hold.
+    """Return the messages of a queue of which several consumers hold a part.
 
-    Included are those that consumers held when they went with their node, or that came back from several at the same
-    moment.
+    This includes messages that consumers held when their node went down, and messages that several consumers returned
+    at the same moment.
     """
     held = [consumer["unacknowledged"] for consumer in model["consumers"].values() if consumer["queue"] == name]
     held = [runs for runs in held if runs]

@@ -127,10 +127,9 @@ class WideQueue:
     # --- later ---
 
     def published(self, node: str, running: Collection[str]) -> Steps:
-        """Publish from a client at a node, unless the queue has only a minority, which refuses after a minute.
+        """Publish from a client at a node, unless the queue is in a minority, which would refuse only after a minute.
 
-        Whether clients that published before its leader was gone have to send again is random, so other clients
-        publish.
+        After a loss of the leader the client is a new one, because it is random if an earlier client has to send again.
         """
         if self.quorum and not self._elects(running):
             return []
@@ -159,8 +158,8 @@ class WideQueue:
     def meanwhile(self, node: str) -> list[Steps]:
         """Return the steps of a client while the first node is down, one after the other.
 
-        A mirrored queue is declared again under a list of nodes, and a quorum queue with one member: any other choice
-        is random.
+        For `declared again`, a mirrored queue gets a policy with a list of nodes, and a quorum queue gets one member:
+        the placement of any other queue would be random.
         """
         match self.settings["meanwhile"]:
             case "policy changed":

@@ -130,7 +130,7 @@ ONLY: tuple[Only, ...] = (
 
 
 def factors_of(version: str, deal: int = 0) -> dict[str, tuple[str, ...]]:
-    """Return the factors of a round in a profile: without mirroring no queue is mirrored."""
+    """Return the settings of a round and their values to combine. Without mirroring no queue is mirrored."""
     factors = ROUNDS[deal % len(ROUNDS)]
     if PROFILES[version].mirroring:
         return factors
@@ -140,7 +140,7 @@ def factors_of(version: str, deal: int = 0) -> dict[str, tuple[str, ...]]:
 
 
 def only_of(version: str) -> tuple[Only, ...]:
-    """Return the constraints on rows in a profile: messages of quorum queues do not expire in each."""
+    """Return the constraints on rows in a release. In some releases messages of quorum queues do not expire."""
     expire = "message-ttl" in dict(QUORUM_PROFILES[version].settings)
     return ONLY if expire else (*ONLY, Only({"argument": EXPIRING}, {"replicas": (*CLASSIC, *MIRRORED)}))
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from hawb.docs.answers_page import answers_page
 from hawb.docs.cli_page import cli_page
 from hawb.docs.events_page import events_page
+from hawb.docs.file_pages import format_page, study_page, verbs_page
 from hawb.docs.links import followed, with_sections
 from hawb.docs.python_page import python_page
-from hawb.docs.scenario_pages import format_page, verbs_page
-from hawb.docs.study_page import study_page
 from hawb.scenario.checkout import PACKAGE, data_folder_for
 from hawb.views import style
 

@@ -281,7 +281,7 @@ def happen(turn: Turn, event: object | None) -> None:
 
 
 def flow(turn: Turn, time_us: int) -> None:
-    """Compute what flows until `time_us`. Quorum queues first apply what they had committed before."""
+    """Compute the messages of clients with a rate until `time_us`, then apply what quorum queues have committed."""
     flows.flow(turn, time_us)
     do_committed(turn)
 

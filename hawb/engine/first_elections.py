@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from hawb.engine import advance
 from hawb.engine.clients.client_state import consumers_of
@@ -60,7 +60,7 @@ class Said(Struct, frozen=True):
 class Course(Struct, frozen=True):
     """The changes that a first election makes, with times relative to its start.
 
-    `kept` keeps references to the values whose ids are part of its key, so that no other value gets these ids.
+    `kept` holds references to the values whose ids are part of its key, so that no other value can get the same id.
     """
 
     lasts_us: int
@@ -186,8 +186,8 @@ def played(turn: Turn, start: Start) -> Course | None:
     if queue.fifo is not None and before.fifo is not None:
         led_from_us = queue.fifo.led_from_us - begun_us
         before = replace(before, fifo=replace(before.fifo, led_from_us=queue.fifo.led_from_us))
-    record = {one.name: getattr(queue, one.name) for one in fields(Queue)
-              if getattr(queue, one.name) != getattr(before, one.name)}  # fmt: skip
+    record = {field: getattr(queue, field) for field in Queue.__struct_fields__
+              if getattr(queue, field) != getattr(before, field)}  # fmt: skip
     if (
         replace(group, members=start.group.members, applied=0) != start.group
         or not record.keys() <= CHANGED

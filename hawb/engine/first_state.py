@@ -91,7 +91,7 @@ def first_nodes(settings: Settings, down: Mapping[int, str], strangers: Containe
 
 
 def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
-    """Place a queue. `stopped` are the nodes that were shut down in a controlled way."""
+    """Create a queue as the scenario describes it. `stopped` are the nodes that had a controlled stop."""
     vhost, _ = split_queue(standing.name)
     found = in_force(turn, standing.name, standing.type)
     everything = runs.run(1, standing.messages)

@@ -171,7 +171,7 @@ class Listings:
                     self.overruled[name, file.name].append(join_queue(*key))
 
     def _infer_vhost(self, file: Path, names: set[str]) -> str:
-        """Return the one virtual host in which the definitions have all those of these names that they have at all.
+        """Return the virtual host whose definitions have each of these queues that any virtual host has.
 
         Raise ImportRefused if not exactly one virtual host fits.
         """

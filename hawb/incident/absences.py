@@ -101,7 +101,7 @@ def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absen
 
 
 def _meanwhile(one: Absence, others: Sequence[Absence]) -> Sequence[Absence]:
-    """Return those of `others` that may overlap `one`; each of them begins after the one before has ended."""
+    """Return the absences in `others` that may overlap `one`. `others` are in order and do not overlap each other."""
     first = bisect_right(others, one.from_us, key=lambda other: other.from_us)
     last = len(others) if one.over_us is None else bisect_left(others, one.over_us, key=lambda other: other.from_us)
     return others[max(0, first - 1) : last]
@@ -141,7 +141,8 @@ def _of_one(events: Sequence[Event], own: Sequence[Event], clocks: Mapping[str, 
 def _met_apart(event: Event) -> bool:
     """Return True if Mnesia says that two running nodes had been partitioned.
 
-    A booting node says so too if one of them was forced to boot: each has recorded that the other stopped first.
+    Exclude what a booting node says: if one of two nodes was forced to boot, each has recorded that the other stopped
+    first.
     """
     return event.kind == "partition_seen" and event.reason != STARTING
 

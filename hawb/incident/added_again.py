@@ -19,9 +19,10 @@ LATE_US = 1_000_000
 def added_again(
     changes: Iterable[tuple[int, str, str | None, str | None]], seen: Iterable[tuple[int, Event]]
 ) -> Iterator[tuple[int, Event]]:
-    """Yield the message that shows that a member was added again, with its time.
+    """Yield the first message that shows that a member was added again, with its time.
 
-    `changes` are times, kinds of `MEMBERSHIP_CHANGES`, queues and nodes; `seen` are the leaders that members found.
+    `changes` are times, kinds of `MEMBERSHIP_CHANGES`, queues and nodes; `seen` are messages about leaders that members
+    found.
     """
     removed: dict[tuple[str | None, str | None], int] = {}
     ordered = [*((at_us, 0, (kind, queue, node)) for at_us, kind, queue, node in changes),

@@ -163,9 +163,10 @@ def stood(
 
 
 def _without(queue: QUEUE, left: Collection[str], down: Collection[str]) -> QUEUE:
-    """Return a queue without replicas on nodes that have left, and without mirrors that had gone.
+    """Return a queue without its replicas on nodes that have left, and without mirrors on nodes that were down.
 
-    If its master is unknown then, the queue is placed as a declaration would place it.
+    If its leader has left, the leader is unknown. If its master has left, so are its mirrors: the queue is then placed
+    like a new one.
     """
     kept = {name: [node for node in queue[name] if node not in left and (node not in down or "members" in name)]
             for name in REPLICAS if name in queue}  # fmt: skip
@@ -175,7 +176,7 @@ def _without(queue: QUEUE, left: Collection[str], down: Collection[str]) -> QUEU
 
 
 def _policies(given: Iterable[dict[str, Any]], version: str, doubts: list[Doubt]) -> Iterator[dict[str, Any]]:
-    """Yield the policies that a release accepts; a cluster that was upgraded may hold others."""
+    """Yield the policies that a release accepts, and note a doubt for each other one, kept from before an upgrade."""
     for policy in given:
         fields = {key: policy[key] for key in ("pattern", "definition", "priority", "apply_to")}
         if refusal(fields, PROFILES[version], operator=False) is None:

@@ -374,10 +374,10 @@ def _step(pair: Pair, steps: Sequence[int]) -> int | None:
 def trimmed(
     comparison: Comparison, reconstructed: Reconstruction, found: Sequence[ClusterEvent], asked: Asked
 ) -> Comparison:
-    """Return the comparison without expected events outside the span.
+    """Return the comparison without expected events that need not be in the logs of the span.
 
-    These follow from what was already under way at its beginning, or is still under way at its end, or were seen just
-    after its end.
+    Such events follow from what was under way when the span began, or are still under way at its end, or were logged
+    just after its end.
     """
     if asked == WHOLE:
         return comparison

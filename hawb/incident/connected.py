@@ -84,7 +84,7 @@ def _opened_and_closed(
 
 
 def doubts(changes: Sequence[Change], logged: bool, from_us: int, until_us: int) -> Iterator[Doubt]:
-    """Yield what is unknown about clients: whether there were any, and what they did.
+    """Yield the doubts about clients: it is unknown if there were any, or what those that were connected did.
 
     `logged` is True if the logs record connections.
     """

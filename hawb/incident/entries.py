@@ -52,10 +52,10 @@ def zone_of(name: str) -> tzinfo:
 
 
 class Entry(Struct):
-    """A message: its text without its head.
+    """A log message: its text without its head.
 
-    `who` is the writer's name in a wrapping. An entry that `goes_on` may have more lines with the same time and
-    process. `own` is True if its head is that of a broker's message, and not one that other programs use too.
+    `who` is the writer's name in a wrapping. `goes_on` is True if further lines with the same time and process may
+    belong to the message. `own` is True if only a broker's messages have a head like this.
     """
 
     line: int
@@ -69,9 +69,9 @@ class Entry(Struct):
 
 
 class _Open(Struct):
-    """A message that may have more lines, and `lines`, those that it has; `size` counts their characters.
+    """A log message to which further lines may belong: its `lines` so far, and their `size` in characters.
 
-    The lines are joined once: a crash report may have hundreds of thousands of them.
+    The lines are joined once, at the end: a crash report may have hundreds of thousands of them.
     """
 
     entry: Entry
@@ -195,9 +195,9 @@ class Reader:
         return Entry(number, at_us, inner.level, "", text, inner.who)
 
     def _begin(self, entry: Entry) -> Entry | None:
-        """Append the entry to the writer's open one if it continues it.
+        """Append an entry to the writer's open message if it continues it, and return None.
 
-        Else replace that, and return it as complete.
+        Otherwise open a new message with it, and return the former one, which is complete.
         """
         former = self._open.get(entry.who)
         if former is not None and _is_one(former.entry, entry):

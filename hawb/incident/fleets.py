@@ -31,8 +31,8 @@ NAMED = "the files given"
 class Fleet(Struct, frozen=True):
     """The spans of all clusters, and the number of files read.
 
-    `refused` are the files that could not be read to their end, each with the reason; `others` are the files that are
-    no logs of RabbitMQ, each with what it holds.
+    `refused` are the files that could not be read to their end, each with the reason; `others` are files that are no
+    logs of RabbitMQ, each with its kind.
     """
 
     spans: list[Span]

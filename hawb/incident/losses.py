@@ -46,10 +46,10 @@ APART = "side_apart"
 
 
 class Certain(Struct, frozen=True):
-    """Messages that no copy holds, in any case.
+    """Messages that are certainly lost: no replica holds them.
 
-    It holds how many (their `numbers` in the scenario), why (`hawb.engine.core.trace.CAUSES`), when, and the place of
-    the event in the outcome.
+    It has the number of messages (`numbers` are theirs in the scenario), the cause (`hawb.engine.core.trace.CAUSES`),
+    the time, and the index of the event in the outcome.
     """
 
     count: int
@@ -60,11 +60,11 @@ class Certain(Struct, frozen=True):
 
 
 class Possible(Struct, frozen=True):
-    """Messages that are lost if there were any.
+    """Messages that are lost if any were published then.
 
-    Those published between `from_us` and `until_us`, at one of the `nodes` if that matters, were lost at `at_us` for a
-    cause, or may still be (`APART`). `listed` is how many of them the listing had, if it had any. `only` restricts them
-    to transient ones, or those sent with automatic acknowledgement.
+    These are messages published between `from_us` and `until_us`, at one of `nodes` if that matters. They were lost at
+    `at_us` for a cause, or may still be lost (`APART`). `listed` is how many of them the listing had; None without a
+    listing. `only` restricts them to transient messages, or to those sent with automatic acknowledgement.
     """
 
     cause: str
@@ -94,7 +94,7 @@ class QueueLosses(Struct, frozen=True):
 
 
 class Tried(Struct, frozen=True):
-    """A message that was tried: its queue and number, when and where it was published, and when and why it was lost.
+    """A message that was added to the scenario to see if it is lost: when and where published, when and why lost.
 
     `lost_us` is None if it was not lost.
     """
@@ -143,7 +143,7 @@ def losses(
 
 
 def _queues(played: dict[str, Any]) -> list[str]:
-    """Return all queues that the scenario ever had."""
+    """Return the names of all queues of the scenario, also of deleted ones."""
     return sorted({*played["queues"], *played["queues_elsewhere"], *played["deleted"], *played["ledger"]})
 
 
@@ -214,7 +214,7 @@ def tried(
 
 
 def _tried(reconstructed: Reconstruction, run: Run | None) -> Iterator[Tried]:
-    """Yield what happened to the messages that were tried."""
+    """Yield what happened to each message that was added to the scenario."""
     if run is None:
         return
     again, where = outcome(run), {}

@@ -68,7 +68,7 @@ WORD = re.compile(r"[^\s{]+(?=\s|$)")
 
 
 class Known(NamedTuple):
-    """A rule, ready to be tried: what it must hold, how it reads, and whether it reads on to later lines."""
+    """A rule that is ready to be matched: the text that it needs, its pattern, and if it may span several lines."""
 
     holds: str
     reads: re.Pattern[str]

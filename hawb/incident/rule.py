@@ -10,7 +10,7 @@ ALL = "3.8-4.3"
 
 
 class Rule(NamedTuple):
-    """A message that is known."""
+    """A log message that hawb recognises."""
 
     kind: str
     releases: str

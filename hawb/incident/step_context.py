@@ -26,7 +26,7 @@ START_S, STOP_S = 5.0, 1.0
 
 
 class TimedStep(NamedTuple):
-    """A step before it has its place: its moment, its verb, and what it was read from."""
+    """A step with its time, its verb and the log messages that it was made from, not yet in order."""
 
     at_us: int
     verb: Verb
@@ -72,9 +72,9 @@ class StepContext:
         return max(found, key=lambda other: other.at_us, default=None)
 
     def joins(self, one: ClusterEvent) -> bool:
-        """Return True if an event is part of the node's joining.
+        """Return True if a boot or stop is a part of `join_cluster`.
 
-        A new node boots and stops for it; one that was reset boots for it once.
+        A new node stops and boots while it joins; a node that was reset boots once.
         """
         for other in self.found:
             if other.kind == "node_joined" and other.node == one.node and one.at_us <= self.booted_by_us(other):
@@ -120,10 +120,9 @@ class StepContext:
                                    for one in self.found)  # fmt: skip
 
     def is_forced(self, started: ClusterEvent) -> bool:
-        """Return True if a node was forced to boot without waiting.
+        """Return True if a node was forced to boot: it booted alone where Mnesia would have made it wait.
 
-        No other node runs once it has booted, and one ran after it had stopped, for which Mnesia would have made it
-        wait (`rabbit_table:wait`).
+        That is so if no other node ran once it had booted, although one ran after it had stopped (`rabbit_table:wait`).
         """
         ended, booted_at_us = self.last_end(started), started.until_us
         if self.profile.khepri or booted_at_us is None or ended is None or ended.until_us is None:
@@ -144,8 +143,8 @@ class StepContext:
     def forgotten_how(self, joined: ClusterEvent) -> ClusterEvent | Literal["reset"]:
         """Return how a node that joins with an empty disk had been removed from the cluster.
 
-        That is the event that was seen; an offline removal, before another node booted that would have had to wait
-        for it; or, if no log shows it, a reset.
+        Return the removal that the logs show. If they show none, return an offline removal if another node booted that
+        would have had to wait for the node, else a reset.
         """
         empty_us = self.lost_disk(joined) or joined.at_us
         ended_us = max((run.until_us or 0 for run in self.node_runs
@@ -175,9 +174,9 @@ def _silence_us(found: Sequence[ClusterEvent], net_ticktime_s: float | None) -> 
 
 
 def in_touch_us(found: Sequence[ClusterEvent], apart: ClusterEvent) -> int | None:
-    """Return when the ends of broken links last logged contact: that one had come up, has a mirror, or leads.
+    """Return when the ends of broken links last logged that they were connected; None if they never did.
 
-    Return None if they did not.
+    Such a message says that the other node came up, has a mirror, or leads a queue.
     """
     before = (one for one in found if one.at_us < apart.at_us - AT_ONCE_US)
     contacts = ((one.at_us, event) for one in before for event in one.events if event.peer and event.kind not in GONE)

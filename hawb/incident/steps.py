@@ -174,7 +174,7 @@ def member_removed(context: StepContext, one: ClusterEvent) -> Iterator[TimedSte
 def declared(context: StepContext, one: ClusterEvent) -> Iterator[TimedStep]:
     """Yield the declaration of a quorum queue.
 
-    Its arguments are those of a later listing, unless it was declared again since.
+    Take its arguments from a later listing, unless the queue was declared again in between.
     """
     again = any(other.kind == one.kind and other.queue == one.queue and other.at_us > one.at_us
                 for other in context.found)  # fmt: skip

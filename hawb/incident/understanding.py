@@ -102,7 +102,7 @@ class Incident(Struct, frozen=True):
 
     @property
     def covered(self) -> list[ClusterEvent]:
-        """Return what happened in the span covered."""
+        """Return the events in the span that the logs cover."""
         return [one for one in self.cluster_events if one.at_us in self.span]
 
     def unsure(self, queue: str) -> frozenset[str]:

@@ -35,10 +35,10 @@ def _lasts_until(step: TimedStep, since_us: int) -> bool:
 
 
 def seen_us(step: TimedStep) -> int:
-    """Return when the source of a step was seen.
+    """Return when the log message was written from which a step was made.
 
-    That may be later than it happened, or earlier: a boot is placed so that it ends when it did, and a node that has
-    begun to boot counts as running when the scenario begins.
+    The step's own time may differ: a boot is placed so that it ends when it did, and a node that has begun to boot
+    counts as running when the scenario begins.
     """
     return max((one.at_us for one in step.source), default=step.at_us)
 

@@ -206,7 +206,7 @@ def ask(acting: Acting, _message: dict) -> None:
 
 def try_kept(acting: Acting, message: dict) -> None:
     """Open the story under one of the changes that would have kept messages."""
-    found = acting.controller.alternatives
+    found = acting.controller.now.alternatives
     if found is not None:
         acting.controller.try_alternative(offered(found)[message["number"]])
 

@@ -43,7 +43,7 @@ class ClientsPanel:
     def show(self) -> None:
         """Update the widgets from the controller."""
         outcome = self.controller.outcome
-        self.table.value = clients.html(outcome, self.controller.was)
+        self.table.value = clients.html(outcome, self.controller.now.was)
         self.client.options = (*outcome["consumers"], *outcome["publishers"])
         self.message.show(self.controller)
 

@@ -26,7 +26,7 @@ from hawb.lab.policy_draft import PolicyDraft, Reached, by_name
 from hawb.lab.sources import START, Export, Upload, keep, said_first
 from hawb.lab.typed import file_named, number
 from hawb.languages import N_, _
-from hawb.planning.alternatives import Alternative, Alternatives, what_would_have_kept
+from hawb.planning.alternatives import Alternative, what_would_have_kept
 from hawb.planning.harm import Harm
 from hawb.planning.safe_to_stop import Forecast
 from hawb.planning.variants import Variant, policy
@@ -92,16 +92,6 @@ class Controller:
         return self.now.outcome
 
     @property
-    def was(self) -> dict | None:
-        """Return the outcome before the last action; None if there is nothing to compare with."""
-        return self.now.was
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return the first comment of the scenario file, or the notes of the import."""
-        return self.now.notes
-
-    @property
     def profile(self) -> Profile:
         """Return the rules profile."""
         return self.now.run.settings.profile
@@ -121,16 +111,6 @@ class Controller:
         """Return the links that are down, as pairs of nodes."""
         name = self.now.run.settings.names.__getitem__
         return [(name(first), name(second)) for (first, second), _ in self.now.moment.state.cuts]
-
-    @property
-    def harms(self) -> list[Harm]:
-        """Return the harm that the story has done to queues so far."""
-        return self.now.harms
-
-    @property
-    def alternatives(self) -> Alternatives | None:
-        """Return the alternatives that were computed at this point, or None."""
-        return self.now.alternatives
 
     @property
     def forecasts(self) -> dict[str, Forecast]:
@@ -167,16 +147,6 @@ class Controller:
     def moments(self) -> int:
         """Return the number of moments to look at, from the story's beginning to its end."""
         return len(self.now.origin.moments_us)
-
-    @property
-    def position(self) -> int:
-        """Return the index of the moment that is shown."""
-        return self.now.position
-
-    @property
-    def story_outcome(self) -> dict:
-        """Return the outcome at the end of the story, also while an earlier moment is shown."""
-        return self.now.origin.outcome
 
     @property
     def looks_back(self) -> bool:
@@ -273,7 +243,7 @@ class Controller:
 
         The next action happens at that moment; the steps after it stay ahead.
         """
-        if position != self.position:
+        if position != self.now.position:
             with self._answer(Place.TIME):
                 self._go(self.now.looking_at(position))
 

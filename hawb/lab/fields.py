@@ -18,8 +18,8 @@ Changed = Callable[[], None]
 class Readable:
     """A widget with output for pages that cannot show widgets.
 
-    It gives its text in full, which ipywidgets would cut, and its `picture`, an SVG element, if it has one. For marimo,
-    which shows no ipywidgets, it gives the HTML of `still`.
+    The output is the widget's full text, which ipywidgets would cut, and its `picture`, an SVG element, if it has one.
+    For marimo, which shows no ipywidgets, it is the HTML of `still`.
     """
 
     picture = ""

@@ -64,7 +64,7 @@ def guide(controller: Controller) -> dict | None:
         confirmed = sum(one["lost_confirmed"] for one in account.values())
         unconfirmed = _(COST_UNCONFIRMED, messages=counted(lost))
         cost = ngettext(*COST, confirmed, count=whole(confirmed)) if confirmed == lost else unconfirmed
-        found = controller.alternatives
+        found = controller.now.alternatives
         texts |= {"lost": cost, "try": _(TRY if found is None or offered(found) else NOTHING_TO_TRY)}
     elif phase == HELD:
         texts["held"] = _(NOT_LOST, node=shown(first))

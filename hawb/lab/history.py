@@ -181,7 +181,7 @@ class Point:
         return part(document | {"steps": steps}, played + 1)
 
     def _now(self) -> dict:
-        """Return the time of a step that is added here, if it has one."""
+        """Return the field `at` for a step that is added while an earlier moment is shown; else no field."""
         return {} if self.at_s is None else {"at": self.at_s}
 
     def with_change(self, change: Mapping) -> Point:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import asdict
 
@@ -31,16 +30,17 @@ AT_ONCE = (12, 60)
 """The most queues and steps of a story that is played again under each change without being asked."""
 
 
-def leads(controller: Controller, drafts: Drafts) -> dict:
-    """Return the contents of the columns."""
-    outcome = controller.outcome
+def leads(controller: Controller, drafts: Drafts, offers: Mapping) -> dict:
+    """Return the contents of the columns; `offers` are the entries of menus that apply (`menus.offered`)."""
+    outcome, point = controller.outcome, controller.now
+    headline = toned_headline(outcome)
     return {
-        "verdict": toned_headline(outcome),
+        "verdict": headline,
         "step": last_step(controller),
-        "happened": {"told": [], "more": 0} if controller.is_at_rest else happened(outcome, controller.was, drafts),
+        "happened": {"told": [], "more": 0} if controller.is_at_rest else happened(outcome, point.was, drafts),
         "why": reasons(outcome),
-        "chains": placed(chains_of(controller.now.origin.outcome), controller.now.origin.moments_us),
-        "now": now(controller),
+        "chains": placed(chains_of(point.origin.outcome), point.origin.moments_us),
+        "now": now(controller, headline["tone"], offers),
         "answers": [text for place, text in controller.messages.items() if text and place is not Place.SAVE],
     }
 
@@ -87,16 +87,17 @@ def _sentence(one: Sentence) -> dict:
     return {"t": seconds(one.t), "tone": one.tone, "glyph": glyph(one.tone), "text": one.text}
 
 
-def now(controller: Controller) -> dict:
-    """Return what would have kept the lost messages, best first, and suggestions for the next step."""
-    found, harms = controller.alternatives, controller.harms
-    tone = toned_headline(controller.outcome)["tone"]
-    lost = tone == LOST
+def now(controller: Controller, tone: str, offers: Mapping) -> dict:
+    """Return what would have kept the lost messages, best first, and suggestions for the next step.
+
+    `tone` is that of the headline.
+    """
+    found, lost = controller.now.alternatives, tone == LOST
     return {
         "kept": [] if found is None else kept(found),
-        "asks": bool(lost and harms and found is None),
+        "asks": bool(lost and found is None and controller.now.harms),
         "by_itself": lost and found is None and asked_at_once(controller),
-        "next": suggestions(controller) if controller.can_undo or tone != WELL else [],
+        "next": suggestions(controller, offers) if controller.can_undo or tone != WELL else [],
     }
 
 
@@ -111,7 +112,7 @@ def asked_at_once(controller: Controller) -> bool:
 
 def worst(controller: Controller) -> Harm | None:
     """Return the harm that lost the most messages; None without a loss."""
-    lost = [harm for harm in controller.harms if harm.lost]
+    lost = [harm for harm in controller.now.harms if harm.lost]
     return max(lost, key=lambda harm: runs.size(harm.lost), default=None)
 
 
@@ -165,8 +166,12 @@ ENDS_ALARM = {"memory": N_("end the memory alarm of {node}"), "disk": N_("end th
 """The label of the step that ends an alarm, by the resource."""
 
 
-def suggestions(controller: Controller) -> list[dict]:
-    """Return a few repairing steps that RabbitMQ accepts now: {label, verb, argument}."""
+def suggestions(controller: Controller, offers: Mapping) -> list[dict]:
+    """Return a few repairing steps: {label, verb, argument}. Nodes and queues get those that their menus offer."""
+
+    def can(entry: str, menu: str, name: str) -> bool:
+        return entry in offers["lists"][offers[menu][name]]
+
     outcome = controller.outcome
     found = [{"label": _("heal the links"), "verb": "heal", "argument": True}] if controller.cut_links else []
     if wait_s := unnoticed_s(outcome):
@@ -175,12 +180,12 @@ def suggestions(controller: Controller) -> list[dict]:
         alarmed = ENDS_ALARM[alarm["resource"]]
         ends = _(alarmed, node=shown(alarm["node"]))
         found.append({"label": ends, "verb": "clear_alarm", "argument": dict(alarm)})
-    for node, state in outcome["nodes"].items():
-        if state == "down":
+    for node in outcome["nodes"]:
+        if can("start", "node", node):
             found.append({"label": _("start {node}", node=shown(node)), "verb": "start", "argument": node})
+        if can("join", "node", node):
             found.append({"label": _("join {node}", node=shown(node)), "verb": "join", "argument": node})
-    for name, queue in outcome["queues"].items():
-        if queue["state"] == "running" and set(queue.get("mirrors", ())) - set(queue.get("synchronised_mirrors") or ()):
+    for name in outcome["queues"]:
+        if can("sync", "queue", name):
             found.append({"label": _("sync {queue}", queue=shown(name)), "verb": "sync_queue", "argument": name})
-    taken = (one for one in found if not controller.refusal(one["verb"], one["argument"]))
-    return [*islice(taken, MOST_SUGGESTIONS)]
+    return found[:MOST_SUGGESTIONS]

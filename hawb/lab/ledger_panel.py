@@ -54,8 +54,8 @@ class SafePanel:
 def tables(controller: Controller, changed: Changed) -> dict[str, TablePanel | SafePanel]:
     """Return the panels by their names."""
     return {
-        N_("Ledger"): TablePanel(controller, lambda shown: ledger.html(shown.outcome, shown.was)),
-        N_("Queues"): TablePanel(controller, lambda shown: queue_table.html(shown.outcome, shown.was)),
+        N_("Ledger"): TablePanel(controller, lambda shown: ledger.html(shown.outcome, shown.now.was)),
+        N_("Queues"): TablePanel(controller, lambda shown: queue_table.html(shown.outcome, shown.now.was)),
         N_("Load"): TablePanel(controller, lambda shown: load.table_html(shown.outcome)),
         N_("Safe?"): SafePanel(controller, changed),
     }

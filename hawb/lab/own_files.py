@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import anywidget
 import ipywidgets as widgets
+import traitlets
 
+from hawb import languages
 from hawb.exports.untrusted import ImportRefused
 from hawb.lab import fields
 from hawb.lab.exports import text_link
-from hawb.lab.files import Dropped, ReportPage
 from hawb.lab.questions import Question, QuestionRefused
 from hawb.lab.sources import Upload, keep
-from hawb.languages import ENGLISH, N_, _, language
+from hawb.lab.stage import FRONT, THEMES, front_end
+from hawb.languages import ENGLISH, N_, _
 from hawb.scenario.refused import ScenarioRefused
 from hawb.views.formatting import shown
 
+LOOK = THEMES + (FRONT / "files.css").read_text(encoding="utf-8")
 WORKING = N_("Reading the files, and simulating the cluster.")
 PAGE = "report.html"
 MEDIA_TYPES = {
@@ -36,12 +40,47 @@ KEPT = re.compile(rf"[^\s\"'<>=]*{PREFIX}[^/\s\"'<>]+/\d+/")
 """The kernel's temporary folder in front of a file's name."""
 
 
+class Dropped(anywidget.AnyWidget):
+    """A place on the page for files; `value` has those that the reader dropped or chose last.
+
+    `taken` is called after each time. The contents stay in this process: `value` is no trait, so no page gets them.
+    """
+
+    _esm = front_end(("elements",), FRONT / "drop.js")
+    _css = LOOK
+    description = traitlets.Unicode().tag(sync=True)
+    tag = traitlets.Unicode().tag(sync=True)
+    words = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, description: str, taken: Callable[[], object]):
+        name = languages.in_force()
+        words = languages.catalogue(name, languages.FRONT).texts
+        super().__init__(description=description, tag=languages.LANGUAGES[name].tag, words=words)
+        self.value: list[Upload] = []
+        self._taken = languages.kept(taken)
+        self.on_msg(lambda _widget, message, buffers: self.receive(message["names"], buffers))
+
+    def receive(self, names: Sequence[str], contents: Sequence[bytes | memoryview]) -> None:
+        """Take files, as a drop or a choice on the page does."""
+        self.value = [(str(name), bytes(content)) for name, content in zip(names, contents, strict=True)]
+        self._taken()
+
+
+class ReportPage(anywidget.AnyWidget):
+    """A report's page in a frame; `page` is its HTML, empty without an answer, and `title` names the frame."""
+
+    _esm = front_end(("elements",), FRONT / "report.js")
+    _css = LOOK
+    page = traitlets.Unicode().tag(sync=True)
+    title = traitlets.Unicode().tag(sync=True)
+
+
 def found_in(question: Question, uploads: Sequence[Upload], chosen: Mapping[str, Any]) -> Any:
     """Return the answer to a question about uploaded files.
 
     Raise ScenarioRefused, or ImportRefused, which names the file without the kernel's temporary folder.
     """
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, language(ENGLISH):
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, languages.language(ENGLISH):
         try:
             return question.ask(keep(Path(folder), uploads), **chosen)
         except ImportRefused as refused:
@@ -53,7 +92,7 @@ def texts_of(question: Question, found: Any) -> dict[str, str]:
 
     They name the uploaded files as the reader did, without the temporary folder that has the copies.
     """
-    with language(ENGLISH):
+    with languages.language(ENGLISH):
         return {name: KEPT.sub("", text) for name, text in question.texts(found).items()}
 
 
@@ -106,7 +145,7 @@ class OwnFiles:
         self._show(found, ", ".join(shown(name) for name, _content in uploads) or self.name)
 
     def _example(self, chosen: Mapping[str, Any]) -> Any:
-        with language(ENGLISH):
+        with languages.language(ENGLISH):
             return self.question.ask(self.example, **chosen)
 
     def _show(self, found: Any, name: str) -> None:

@@ -1,13 +1,14 @@
 """Build the page: the stage, and beside it a drawer with panels.
 
-After each action of the user the stage and the open panel are updated from the controller.
+After each action of the user the stage and the open panel are updated from the controller; the other panels are not.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import ipywidgets as widgets
 
@@ -18,7 +19,6 @@ from hawb.lab.beside_panel import BesidePanel
 from hawb.lab.clients_panel import ClientsPanel
 from hawb.lab.cluster_panel import ClusterPanel
 from hawb.lab.controller import Controller
-from hawb.lab.drawer import Drawer, Panel
 from hawb.lab.export_panel import ExportPanel
 from hawb.lab.ledger_panel import tables
 from hawb.lab.policy_panel import PolicyPanel
@@ -27,11 +27,53 @@ from hawb.lab.step_panel import StepPanel
 from hawb.lab.story_panel import StoryPanel
 from hawb.lab.time_panel import TimePanel
 from hawb.lab.what_if_panel import WhatIfPanel
-from hawb.languages import N_
+from hawb.languages import N_, _
 from hawb.scenario.run import Run
 from hawb.views.story import pictures
 
 STYLE = Path(__file__).with_name("lab.css").read_text(encoding="utf-8")
+
+
+class Panel(Protocol):
+    """A panel that the drawer can show."""
+
+    box: widgets.Widget
+
+    def show(self) -> None:
+        """Update the widgets from the controller."""
+
+
+class Drawer:
+    """Panels by their names; `name` is the open one, "" if none is."""
+
+    def __init__(self, panels: Mapping[str, Panel], closed: Callable[[], None]):
+        self.panels, self.name, self._closed = panels, "", closed
+        self.title = widgets.HTML()
+        self.close_button = fields.button(_("✕ close"), _("closes this panel (Escape)"), self.close)
+        self.place = fields.named(widgets.VBox(), "hawb-drawer-place")
+        head = fields.row(self.title, self.close_button, name="hawb-title")
+        self.box = fields.column(head, self.place, name="hawb-drawer")
+        self.box.layout.display = "none"
+
+    def open(self, name: str) -> None:
+        """Open a panel in place of the open one."""
+        if name != self.name:
+            self.name = name
+            self.title.value = f"<h2>{_(name)}</h2>"
+            self.place.children = [self.panels[name].box]
+            self.box.layout.display = None
+        self.show()
+
+    def close(self) -> None:
+        """Close the open panel."""
+        self.name, self.place.children = "", []
+        self.box.layout.display = "none"
+        self._closed()
+
+    def show(self) -> None:
+        """Update the open panel from the controller."""
+        if self.name:
+            self.panels[self.name].show()
 
 
 class Lab(fields.Readable, widgets.VBox):

@@ -32,13 +32,14 @@ def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:
     names = point.run.settings.names
     played = play(point, before, controller.queue)
     drawn = scene(point.outcome, point.was, beyond(point.moment.state, names))
+    offers = menus.offered(point.moment, point.run.settings, (row["queue"] for row in drawn["rows"]))
     return {
         "scene": drawn,
-        "offers": menus.offered(point.moment, point.run.settings, (row["queue"] for row in drawn["rows"])),
+        "offers": offers,
         "play": played,
         "log": raft_entries.logs(point.moment.state, names, controller.queue),
         "logs": logs(point, before, controller.queue, played["movements"]),
-        "leads": leads(controller, drafts),
+        "leads": leads(controller, drafts, offers),
         "bar": bar(controller),
     }
 
@@ -93,29 +94,24 @@ def state_at(point: Point, t: float) -> State:
 
 def bar(controller: Controller) -> dict:
     """Return the state of the bars: the place in the story, the time, and which actions are possible."""
-    (played, steps), ahead = controller.story_place, controller.now.ahead
+    point, (played, steps) = controller.now, controller.story_place
     return {
-        "title": shown(controller.outcome["scenario"]),
+        "title": shown(point.outcome["scenario"]),
         "queue": controller.queue,
         "can_undo": controller.can_undo,
         "can_redo": controller.can_redo,
         "played": played,
         "steps": steps,
-        "next": done(plain(ahead[0])) if ahead else "",
+        "next": done(plain(point.ahead[0])) if point.ahead else "",
         "timers": controller.has_timers,
-        "time": seconds(controller.outcome["time_s"]),
-        "end": seconds(controller.story_outcome["time_s"]),
+        "time": seconds(point.outcome["time_s"]),
+        "end": seconds(point.origin.outcome["time_s"]),
         "moments": controller.moments,
-        "position": controller.position,
-        "marks": marks(controller),
+        "position": point.position,
+        "marks": [list(mark) for mark in point.origin.marked],
         "forecasts": {node: forecasted(one) for node, one in controller.forecasts.items()},
         "forecasting": controller.forecasting,
     }
-
-
-def marks(controller: Controller) -> list[list]:
-    """Return the faults, promotions and losses on the slider, as [position, look]."""
-    return [list(mark) for mark in controller.now.origin.marked]
 
 
 def forecasted(found: Forecast) -> list[dict]:

@@ -49,7 +49,7 @@ class StoryPanel:
         """Update the widgets from the controller, and clear the earlier question."""
         self.question.value = self._answer = ""
         self.message.show(self.controller)
-        self.notes.value = notes_html(self.controller.notes)
+        self.notes.value = notes_html(self.controller.now.notes)
         self._show_story()
 
     def _show_story(self) -> None:

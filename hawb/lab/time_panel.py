@@ -36,7 +36,7 @@ class TimePanel:
     def show(self) -> None:
         """Update the widgets from the controller."""
         outcome, queue = self.controller.outcome, self.controller.queue
-        story = self.controller.story_outcome
+        story = self.controller.now.origin.outcome
         self.at.value = self.controller.at
         self.at.placeholder = seconds(outcome["time_s"]) if self.controller.looks_back else _("settled")
         self.message.show(self.controller)

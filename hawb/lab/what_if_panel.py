@@ -37,7 +37,7 @@ class WhatIfPanel:
 
     def show(self) -> None:
         """Update the widgets from the controller."""
-        harms, found = self.controller.harms, self.controller.alternatives
+        harms, found = self.controller.now.harms, self.controller.now.alternatives
         _offer(self.harm, [(self._harm_in_words(harm), harm) for harm in harms] or none())
         self.ask.disabled = self.harm.disabled = not harms
         possible = [] if found is None else [one for one in found.changed if one.run is not None]

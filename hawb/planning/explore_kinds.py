@@ -40,7 +40,7 @@ class Worst(Struct, frozen=True):
 
     @property
     def worst(self) -> Kind:
-        """Return the kind with the shortest story; without any, the one whose search has come least far."""
+        """Return the kind with the shortest story that does harm; without any, that with the least complete search."""
         found = [kind for kind in self.kinds if kind.is_harmed]
         unfinished = [kind for kind in self.kinds if not kind.answer.over]
         return min(found or unfinished or self.kinds, key=lambda kind: kind.answer.depth)

@@ -87,9 +87,10 @@ def _gives_up(reach: Reach, _: Inventory) -> Iterator[Finding]:
 
 
 def _clash(reach: Reach, inventory: Inventory) -> Iterator[Finding]:
-    """Yield a finding for settings because of which queues of a type pass the policy over.
+    """Yield a finding if settings make a policy skip queues of a type (`Profile.unsupported_settings`).
 
-    That is every type that its apply-to names, or types of which the cluster has queues that match.
+    The finding is about all types that the policy's apply-to names, or about each type of the cluster's matching
+    queues.
     """
     keys = reach.definition.keys()
     types = QUEUE_TYPES_BY_APPLY_TO.get(reach.policy.apply_to, ())

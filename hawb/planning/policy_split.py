@@ -126,7 +126,7 @@ def _whole(policy: Policy, settings: dict, wanted: dict, meant: Sequence[str]) -
 
 
 def _apart(policy: Policy, left: Mapping[str, dict], profile: Profile) -> list[Part]:
-    """Return a part for each type that has any setting left."""
+    """Return a policy for each queue type with settings in `left`."""
     parts = []
     by_type = "quorum_queues" in profile.apply_to
     for kind, settings in left.items():

@@ -298,7 +298,10 @@ def _piled(inventory: Inventory) -> Iterator[Finding]:
 
 
 def sharing(inventory: Inventory) -> list[str]:
-    """Return the nodes that share masters and leaders: those that run, or if no file says, those that have any."""
+    """Return the nodes among which masters and leaders are spread.
+
+    These are the running nodes; if no file says which nodes run, the nodes that have a master or leader.
+    """
     return [node for node, runs in inventory.nodes.items() if runs] or list(_masters(inventory))
 
 

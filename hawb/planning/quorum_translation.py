@@ -147,7 +147,7 @@ class Translated(Struct):
 
 
 class Becoming(Struct, frozen=True):
-    """A queue's arguments and its policy's settings as a quorum queue has them, and all reasons about its move."""
+    """The arguments and the policy settings that a queue gets as a quorum queue, and all reasons about its move."""
 
     arguments: Translated
     definition: Translated

@@ -73,7 +73,7 @@ class Answer(Struct, frozen=True):
 
 
 class _Partial(NamedTuple):
-    """A plan that has come so far."""
+    """The first steps of a plan."""
 
     cost: tuple[int, ...]
     places: tuple[int, ...]
@@ -244,7 +244,7 @@ class _Search:
         return tuple(replace(restart, reason=self.reason(restarts, index)) for index, restart in enumerate(restarts))
 
     def reason(self, restarts: Sequence[Restart], index: int) -> str:
-        """Return why a restart begins with its wait: what the next weaker wait that is over sooner would cost."""
+        """Return why a restart waits as it does: the cost of the next shorter wait."""
         ahead = self.run.copy()
         stages = []
         for restart in restarts[:index]:

@@ -45,7 +45,7 @@ class Cell(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Said(Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of the guide's own matrix, as it stands there."""
+    """A row of the guide's own matrix, with the guide's words."""
 
     row: str
     classic: str
@@ -62,7 +62,7 @@ class Declared(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Feature(Struct, frozen=True, forbid_unknown_fields=True):
-    """A feature: what it is, what the guide says, what each release does. `policy` is the setting that asks for it."""
+    """A feature: its description, the guide's statement and each release's behaviour. `policy` is its policy key."""
 
     feature: str
     what: str

@@ -47,11 +47,10 @@ def exactly(count, master, mirrors, shuffled):
 def listed_nodes(listed, master, synchronised, available):
     """Return the replicas of ha-mode nodes: the listed nodes that run.
 
-    While no mirror is synchronised the master is added to the list (and the list loses its order), so that it stays
-    until another replica holds all messages. If no listed node runs the master is kept alone. A master that is not
-    listed gives way to the first listed node that is synchronised, or else to the most recently synchronised mirror,
-    listed or not. So either the master is available or a mirror is synchronised: without both there is nothing to
-    choose from.
+    While no mirror is synchronised, the master is added to the list, which then loses its order. So it stays until
+    another replica holds all messages. If no listed node runs, only the master is kept. A master that is not listed
+    gives way to the first listed node that is synchronised, or else to the mirror that was synchronised last, listed or
+    not. So either the master is available or a mirror is synchronised: without both there is nothing to choose from.
     """
     if len(synchronised) == 0:
         candidates = [node for node in available if node in listed or node == master]

@@ -108,9 +108,9 @@ class PatternError(ValueError):
 
 
 class TooSlow(ValueError):  # noqa: N818 - it reads as what happened
-    """The patterns of a file take too many steps with the names of its queues.
+    """A file's patterns take too many steps to match with the names of its queues.
 
-    `pattern` is the one that was searched for last, and `policy` the policy that it belongs to, if any.
+    `pattern` is the pattern that was matched last; `policy` is the policy that has it, None if no policy does.
     """
 
     accepted = (
@@ -138,7 +138,7 @@ class TooSlow(ValueError):  # noqa: N818 - it reads as what happened
 
 
 class Budget:
-    """The steps that are left for all searches for one file. A search costs once, however often it is repeated."""
+    """How many steps the matching of a file's patterns may still take. A repeated match costs nothing."""
 
     def __init__(self) -> None:
         self.left = MOST_STEPS

@@ -131,7 +131,7 @@ def _operators(_value: object, operator_value: object) -> object:
 
 
 def _stricter_delivery_limit(value: int, operator_value: int) -> int:
-    """Return the lower limit. A negative one means no limit (4.0): then return the other one."""
+    """Return the lower of two delivery limits. A negative number means no limit (4.0)."""
     return (max if min(value, operator_value) < 0 else min)(value, operator_value)
 
 

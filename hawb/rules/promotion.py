@@ -52,8 +52,8 @@ def recoverable_mirrors(recoverable, mirrors, running):
 def offline_candidate(recoverable, forgotten, members, running):
     """Return the node that recovers a queue from its own disk when its master's node is forgotten; NO_NODE if none may.
 
-    It is the first of the recoverable mirrors, oldest first, whose node is a member and does not run: a running one has
-    deleted its copy. The guide says it is the one that stopped most recently; the broker does not consider that.
+    It is the oldest recoverable mirror whose node is a member and does not run: a running node has deleted its copy.
+    The guide says it is the mirror that stopped most recently; the broker does not consider that.
     """
     for node in recoverable:
         if node != forgotten and node in members and node not in running:

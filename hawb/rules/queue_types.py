@@ -38,6 +38,7 @@ def has_default_types(release: str) -> bool:
 def takes_default_type(durable: bool | None, exclusive: bool | None, auto_delete: bool | None) -> bool:
     """Return True if a declaration without a type gets the default type.
 
-    None stands for a property that no file gives; it then counts as it is for most queues.
+    None stands for a property that the file does not name; most queues are durable, shared and not auto-delete, so
+    assume that.
     """
     return durable is not False and not exclusive and not auto_delete

@@ -39,7 +39,7 @@ def members(wanted, client, nodes, others):
 
 
 def others_by_load(client, nodes, running, members_count):
-    """Return all nodes but the declaring one: those that run, then those that do not.
+    """Return all nodes except the node that declares the queue: running nodes first, then the nodes that are down.
 
     In both groups nodes with the fewest members come first, and equals in alphabetical order. `members_count[node]`
     counts the members of quorum queues of all virtual hosts.

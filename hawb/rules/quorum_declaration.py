@@ -179,9 +179,9 @@ def _delivery_limit(limit: float | None, known: QuorumProfile) -> float | None:
 
 
 def _strategy(asked: str | None, exchange: str | None, overflow: str) -> str:
-    """Return the dead letter strategy: at least once needs an exchange and reject-publish.
+    """Return the dead letter strategy in force.
 
-    Otherwise RabbitMQ falls back.
+    At least once needs a dead letter exchange and overflow reject-publish; without these, RabbitMQ uses at most once.
     """
     possible = exchange is not None and overflow == REJECT_PUBLISH
     return AT_LEAST_ONCE if asked == AT_LEAST_ONCE and possible else AT_MOST_ONCE

@@ -160,20 +160,11 @@ _PROFILE_3_10 = QuorumProfile(
 
 _PROFILE_3_13 = replace(_PROFILE_3_10, asks_leader_first=False, shrinks_by_force=True)
 
-_PROFILE_4_0 = QuorumProfile(
+_PROFILE_4_0 = replace(
+    _PROFILE_3_13,
     settings=(*_SINCE_3_10, ("delivery-limit", Resolve.STRICTER), ("expires", Resolve.SMALLER)),
-    compared=_COMPARED_3_10,
-    refused=_REFUSED_3_10,
-    refused_as=" of queue type rabbit_quorum_queue",
     delivery_limit=20,
-    places_by_load=True,
-    registers_enqueuers=True,
-    asks_leader_first=False,
-    shrinks_by_force=True,
     compares_policies=True,
-    keeps_bodies=False,
-    requeues_at_tail=True,
-    least_cut=8192,
     snapshot_every=4096,
     snapshot_every_at_most=666_667,
 )

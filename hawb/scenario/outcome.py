@@ -53,6 +53,8 @@ NODE_STATES = {
     WAITING: "waiting",
     PAUSED: "paused",
 }
+ATOMS = frozenset({str, int, float, bool, type(None)})
+"""The types of values in a trace that contain no others."""
 
 
 def outcome_json(run: Run) -> str:
@@ -418,7 +420,9 @@ def event_outcome(entry: Entry, settings: Settings) -> dict:
 
 def fresh(value: object) -> object:
     """Return a copy of a plain value that shares nothing with the trace, which never changes."""
-    if isinstance(value, Mapping):
+    if type(value) in ATOMS:
+        return value
+    if isinstance(value, dict | Mapping):
         return {key: fresh(inner) for key, inner in value.items()}
     return [fresh(inner) for inner in value] if isinstance(value, list | tuple) else value
 

@@ -66,7 +66,10 @@ class Outputs:
         self._folders.append(_Folder(folder, {name: _bytes(content) for name, content in contents.items()}))
 
     def place(self) -> None:
-        """Write all that was added. Raise OSError with the name of the output that failed; then none is there."""
+        """Write all files and folders that were added, or none.
+
+        Raise OSError with the name of the output that cannot be written.
+        """
         with ExitStack() as aside, ExitStack() as undo:
             files = sorted(self._files, key=lambda file: file.target is not None)  # a stream cannot be taken back
             every: Sequence[_File | _Folder] = (*files, *self._folders)

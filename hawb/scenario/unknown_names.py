@@ -123,7 +123,7 @@ class _Names:
             yield from self._client(index, verb.name, known)
 
     def _named(self, field: str) -> list[str]:
-        """Return the clients that steps create, by the field that names them."""
+        """Return the values of `field` in steps that introduce a client; `ack`, `nack` and `cancel` do not."""
         answers = verbs.Ack | verbs.Nack | verbs.Cancel
         names = [getattr(verb, field, None) for _, verb in self._verbs if not isinstance(verb, answers)]
         return [name for name in names if name]

@@ -28,10 +28,10 @@ def noticed_at_us(state: State) -> int | None:
 
 
 def unnoticed_outcome(state: State, settings: Settings) -> dict:
-    """Return the key `unnoticed` of an outcome, if there is anything.
+    """Return the key `unnoticed` of an outcome with the failures that no node has noticed; an empty map without any.
 
-    It has the `links` and the `nodes`, the time at which all of them are noticed, and what waits meanwhile: the number
-    of messages for each queue, and of other `operations` of clients.
+    It has the `links` and the `nodes`, the time at which all of them will be noticed, and what waits until then:
+    messages by queue, and the number of other `operations` of clients.
     """
     at_us, names = noticed_at_us(state), settings.names
     if at_us is None:

@@ -28,11 +28,11 @@ from hawb.scenario.fields import Verb
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Heal, Kill, Partition, PowerOff, Publish, Start, Stop, SyncQueue, Wait, Wipe
 from hawb.study.compiled import is_kept
-from hawb.study.kernel import quorum_search, search, search_moves
+from hawb.study.kernel import khepri_search, quorum_search, search, search_moves
 from hawb.study.kernel.search_state import MOST_NODES
 from hawb.study.kernel.state import NEVER
 from hawb.study.moments import Classic, SearchRefused, bits
-from hawb.study.quorum_moments import OfGroup
+from hawb.study.quorum_moments import OfGroup, OfKhepri
 
 MOST_STEPS, MOST_FOUND, MOST_WORDS = 96, 256, 1024
 """The most steps possible at a moment, the most states they may lead to, and the longest name of a state in words."""
@@ -55,16 +55,19 @@ def of_groups(moment: Moment) -> bool:
 
 
 def numbers_of(moment: Moment, settings: Settings) -> np.ndarray:
-    """Return a moment as one row of `search_state.SEARCHED` or `quorum_search_state.QUORUM_SEARCHED`.
+    """Return a moment as one row of `SEARCHED`, `KHEPRI_SEARCHED` or `QUORUM_SEARCHED` of the kernel.
 
     Raise SearchRefused, with the reason, if a row cannot hold it.
     """
-    return (OfGroup if of_groups(moment) else Classic)(moment, settings).row
+    kind = OfKhepri if settings.profile.khepri else Classic
+    return (OfGroup if of_groups(moment) else kind)(moment, settings).row
 
 
 def kernel_of(run: Run) -> ModuleType:
     """Return the kernel module whose `named` and `followers` search from a run's current state."""
-    return quorum_search if of_groups(run.moment()) else search
+    if of_groups(run.moment()):
+        return quorum_search
+    return khepri_search if run.settings.profile.khepri else search
 
 
 def is_compiled(run: Run) -> bool:

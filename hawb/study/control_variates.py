@@ -137,7 +137,7 @@ class Pairs:
         return self._of(values, values - (self._slopes(values, off) * off).sum(axis=1))
 
     def exact(self, control: np.ndarray) -> Mean:
-        """Return the mean of a measure of a cluster that the kernel plays: it is its own control."""
+        """Return the mean of a measure of a cluster that the kernel simulates. Such a cluster is its own control."""
         return self._of(control[self.numbers], self._means(control))
 
     def difference(self, one: Mean, other: Mean) -> Mean:
@@ -145,10 +145,10 @@ class Pairs:
         return self._of(one.values - other.values, one.parts - other.parts)
 
     def share(self, values: np.ndarray) -> tuple[float, float]:
-        """Return the share of trials with a value above 0, and the number of plain trials that estimate it as well.
+        """Return the share of trials with a value above 0, and how many plain trials would estimate it as precisely.
 
-        In a stratum whose pairs all agree, the next trial may differ. So each stratum counts as if it had two more
-        pairs: one with a value above 0, and one with 0 (Laplace's rule of succession).
+        In a stratum whose pairs all agree, the next trial may still differ. So each stratum counts two more pairs: one
+        with a value above 0, and one with 0 (Laplace's rule of succession).
         """
         some = np.bincount(self.own, values > 0)
         share = float(self.sizes @ (some / self.counts)) / len(self._strata)

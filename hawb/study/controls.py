@@ -55,7 +55,6 @@ def _with_traffic(**settings: Any) -> Callable[[Design, Environment], Around]:
 
 
 NEAREST: Mapping[str, tuple[str, Callable[[Design, Environment], Around]]] = {
-    "version": ("version 3.13", lambda design, environment: (replace(design, version="3.13"), environment)),
     "arguments": ("no arguments", lambda design, environment: (replace(design, arguments={}), environment)),
     "mode": ("confirms in place of transactions", _with_traffic(mode="confirm")),
     "clients": ("clients on one node", _with_traffic(clients=None)),
@@ -262,10 +261,10 @@ def controlled(
 
 
 def unseen(mean: Mean, values: np.ndarray, beside: np.ndarray, pairs: Pairs) -> tuple[int, int]:
-    """Return (pairs in which only the engine's trial had any of a measure, pairs in which it had any).
+    """Return how many pairs had the measure in the engine's trial only, and how many had it there at all.
 
     In the first ones the control had none of the measure, nor of `BESIDE`. Only these few pairs show such failures, so
-    the interval of a mean does not cover rarer ones of their kind.
+    the interval of a mean does not cover rarer failures of their kind.
     """
     had = mean.values != 0
     missed = had & (values[pairs.numbers] == 0) & (beside[pairs.numbers] == 0)
@@ -273,7 +272,10 @@ def unseen(mean: Mean, values: np.ndarray, beside: np.ndarray, pairs: Pairs) -> 
 
 
 def _of_mean(mean: Mean, control: Rows, measure: str, pairs: Pairs, *, is_own: bool) -> dict[str, Any]:
-    """Return the values of an estimate that change: of a design that is its own control those of its trials."""
+    """Return the fields of an estimate that change with the control.
+
+    If the design is its own control, they come from the control's trials alone.
+    """
     if is_own:
         counted = Weights(pa.RecordBatch.from_pydict({TRIAL: control[TRIAL]}))
         values = control[measure].astype(float)

@@ -23,7 +23,7 @@ ASSUMED_BYTES = 1024
 
 
 class Drain(Struct, frozen=True):
-    """A queue that holds messages: their number and size, and how many a second clients can read.
+    """A queue with messages that clients read: their number and size, and how many a second clients can read.
 
     `assumed` is True if the size is assumed. `rate` is None if no published measurement is similar.
     """

@@ -300,7 +300,7 @@ class Played:
         return tuple(self.turn.settings.named(nodes))
 
     def do(self, verb: Verb) -> None:
-        """Take a step, as a scenario has it, at this moment."""
+        """Play a step of a scenario now."""
         self.turn.look_from_outside()
         self.turn.because = None
         ACTIONS[type(verb)](self.turn, verb)

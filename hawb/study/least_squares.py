@@ -13,10 +13,11 @@ DEPENDENT = 1e-9
 
 
 def solve(rows: Sequence[Sequence[float]], wanted: Sequence[float]) -> list[float]:
-    """Return the weights of columns that minimise the squares of `rows` times weights less `wanted`.
+    """Return one weight for each column of `rows`, such that the weighted sums of the rows come closest to `wanted`.
 
-    The weight is 0 for a column that depends on those before it. The method is Gram and Schmidt's: each column in turn
-    becomes a direction orthogonal to those before it, and the part of `wanted` along it is taken.
+    Closest means the least sum of squared differences. The weight of a column that depends on earlier columns is 0. The
+    method is Gram and Schmidt's: make each column orthogonal to the columns before it, then take the part of `wanted`
+    along it.
     """
     columns = [list(column) for column in zip(*rows, strict=True)]
     directions: list[list[float] | None] = []

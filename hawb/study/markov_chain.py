@@ -256,12 +256,12 @@ def refused(design: Design, environment: Environment, horizon_days: float) -> st
 
 
 def has_other_settings(design: Design, *_: object) -> bool:
-    """Return True if a policy or an argument may change more than what the chain has."""
+    """Return True if the design has a policy key, an operator policy or an argument for which the chain has no rule."""
     return bool(design.operator_policy or design.arguments or set(design.definition) - KNOWN_SETTINGS)
 
 
 def is_mirrored_in_part(design: Design, environment: Environment, _horizon_days: float) -> bool:
-    """Return True if a mirrored queue has mirrors on some nodes, so that it gets others when they fail."""
+    """Return True if a mirrored queue has mirrors on some nodes only: other nodes get mirrors when these fail."""
     return design.queue_type == "classic" and 1 < replicas_of(design, environment) < design.nodes
 
 

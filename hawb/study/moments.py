@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class Numbers:
         return {**of_settings(self.settings), **own}
 
     def write(self) -> None:
-        """Write the parts that only this queue type has."""
+        """Write the fields that only this queue type has."""
         raise NotImplementedError
 
     def some(self, numbers: Runs | None) -> int:
@@ -147,6 +148,10 @@ class Classic(Numbers):
         self._records()
         self._plans()
 
+    def numbers_of(self, event: Any) -> tuple:
+        """Return a planned event as its kind and its numbers."""
+        return PLANNED[type(event)](event)
+
     def _records(self) -> None:
         for node, value in enumerate(self.now.nodes):
             if value.remembers is not None:
@@ -198,7 +203,7 @@ class Classic(Numbers):
         t, nodes = self.t, range(len(self.now.nodes))
         t.moment.agenda, t.moment.awaiting = len(self.now.agenda), len(self.now.unconfirmed)
         for row, entry in enumerate(self.now.agenda):
-            self.plan(row, entry, PLANNED[type(entry[-1])](entry[-1]))
+            self.plan(row, entry, self.numbers_of(entry[-1]))
         for row, waiting in enumerate(self.now.unconfirmed):
             (share,) = waiting.shares
             due_us = dict(share.due_us)

@@ -93,7 +93,7 @@ def read_times(file: Path) -> OwnTimes:
 
 
 def own_times(numbers: Numbers) -> OwnTimes:
-    """Return the times of own numbers. Raise ScenarioRefused if they have none that an upgrade takes."""
+    """Return the times for an upgrade from own numbers. Raise ScenarioRefused if they have none."""
     environment = numbers.environment
     times = _times(environment)
     if times.away_s is None and not times.timing:

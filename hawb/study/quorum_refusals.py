@@ -62,6 +62,13 @@ PLANNED: dict[type, Callable[[Any], tuple]] = {
 """The events that may be planned: for each its kind and its numbers."""
 
 
+BESIDE_KHEPRI = (
+    raft_events.RaftArrives, raft_events.RaftWritten, raft_events.ElectionDue, raft_events.LeaderElected,
+    raft_events.MajorityReached, raft_events.LogCut, raft_events.LinksSuspected, events.MetadataAvailable,
+)  # fmt: skip
+"""Those of them that may be planned in a cluster with Khepri and a classic queue."""
+
+
 def numbers_of(event: Any) -> tuple:
     """Return a planned event as its kind and its numbers; the metadata store's events have kinds of their own."""
     kind, *about = PLANNED[type(event)](event)
@@ -157,9 +164,9 @@ def is_store_odd(now: State) -> bool:
     )  # fmt: skip
     only_changes = all(run.command in (NOOP, CHANGED) for run in chain.from_iterable(logs(now, group)))
     other_messages = any(isinstance(message, InstallSnapshot | TryBecomeLeader) for message in messages(now, group))
-    if membership_changed or set(group.members) != joined or group.waiting:
-        return True
-    return not only_changes or other_messages or the_group(now).name < STORE
+    named_before = any(name < STORE for name in now.groups)
+    others = set(group.members) != joined or group.waiting or other_messages or named_before
+    return bool(membership_changed or others or not only_changes)
 
 
 def may_be_cut(now: State, settings: Settings) -> bool:
@@ -257,9 +264,14 @@ def is_too_much(moment: Moment) -> bool:
         or max(len(group.waiting), len(now.awaiting_registration)) > quorum_search_state.MOST_ASKED
         or any(len(queue.fifo.moved) > quorum_search_state.MOST_MOVED for queue in queues(now))
         or len(entries(now)) > quorum_search_state.MOST_ENTRIES // 2
-        or any(max(terms(now, one)) - min(terms(now, one)) > quorum_search_state.MOST_TERMS // 2
-               for one in now.groups.values())
+        or has_too_many_terms(now)
     )  # fmt: skip
+
+
+def has_too_many_terms(now: State) -> bool:
+    """Return True if the logs of a group have entries of more terms than fit into a row."""
+    most = quorum_search_state.MOST_TERMS // 2
+    return any(max(terms(now, one)) - min(terms(now, one)) > most for one in now.groups.values())
 
 
 def terms(now: State, group: Group) -> set[int]:
@@ -267,6 +279,7 @@ def terms(now: State, group: Group) -> set[int]:
     return {run.term for run in chain.from_iterable(logs(now, group))} or {0}
 
 
+STORE_IS_ODD = "a metadata store whose members or log have changed, or a queue named before it"
 SHARED = (
     f"more than {MOST_NODES} nodes", "nodes in another order than that of their names",
     "no queue or several, or policies that only some know", "clients", "alarms",
@@ -276,9 +289,7 @@ SHARED = (
 REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     **{reason: search_refusals.REFUSALS[reason] for reason in SHARED},
     "streams": lambda moment, _: any(queue.type == STREAM for queue in queues(moment.state)),
-    "a metadata store whose members or log have changed, or a queue named before it": (
-        lambda moment, _: is_store_odd(moment.state)
-    ),
+    STORE_IS_ODD: lambda moment, _: is_store_odd(moment.state),
     "a soft limit that channels could reach": lambda _, settings: (
         settings.quorum_commands_soft_limit <= quorum_search_state.MOST_ASKED
     ),
@@ -293,3 +304,11 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     "so many pieces of messages, or so much that waits": lambda moment, _: is_too_much(moment),
 }  # fmt: skip
 """The reasons why the compiled search refuses a moment, in order of precedence, and their conditions."""
+KHEPRI_REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
+    **search_refusals.REFUSALS, STORE_IS_ODD: REFUSALS[STORE_IS_ODD],
+    "what is planned, or waits": lambda moment, _: (
+        search_refusals.waits_oddly(moment.state, BESIDE_KHEPRI) or bool(moment.state.waiting_changes)
+    ),
+    "more terms of the metadata store than fit": lambda moment, _: has_too_many_terms(moment.state),
+}  # fmt: skip
+"""The same for a moment of a classic queue in a cluster with Khepri."""

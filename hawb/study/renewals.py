@@ -51,7 +51,7 @@ its failure rate, and the logarithm of its likelihood ratio.
 
 @with_arrays
 def drawn_as(source, failure):
-    """Return the number that keys the draws of a source's failure."""
+    """Return the number that all random draws about one failure of a source have in common."""
     return source.unit << 26 | failure << 2
 
 

@@ -113,12 +113,15 @@ def is_own(operation: Struct) -> bool:
     return kind == OWN_BATCH and asked and alone and plain
 
 
-def waits_oddly(now: State) -> bool:
-    """Return True if an event is planned, or an operation waits, that a search does not know."""
+def waits_oddly(now: State, others: tuple[type, ...] = ()) -> bool:
+    """Return True if an event is planned, or an operation waits, that a search does not know.
+
+    It knows `PLANNED`, and `others`.
+    """
     waiting = [one.operation for queue in queues(now) for one in queue.waiting]
     asked = [*waiting, *(entry[-1] for entry in now.agenda if isinstance(entry[-1], operations.Publish))]
     known = all(isinstance(one.operation, events.MirrorJoins | events.ReplicaGone) for one in now.waiting_changes)
-    strange = any(type(entry[-1]) not in PLANNED for entry in now.agenda)
+    strange = any(type(entry[-1]) not in {*PLANNED, *others} for entry in now.agenda)
     recorded = any(isinstance(entry[-1], events.MirrorJoins) and entry[-1].recorded for entry in now.agenda)
     return strange or recorded or not known or not all(map(is_own, asked))
 
@@ -183,14 +186,13 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
         settings.file_order != tuple(range(len(settings.names)))
     ),
     "no queue or several, or policies that only some know": lambda moment, _: differ(moment.state),
-    "the metadata store of 4.3": lambda _, settings: settings.profile.khepri,
     "clients": lambda moment, _: bool(moment.state.consumers or moment.state.publishers),
     "queues with arguments, that are not durable, exclusive or deleted by themselves": lambda moment, _: (
         any(map(is_odd, queues(moment.state)))
     ),
     "limits of queues": lambda moment, _: any(map(is_timed, queues(moment.state))),
-    "crashed processes, or changed policies": lambda moment, _: any(
-        has_crashed(queue) or is_left_over(queue) for queue in queues(moment.state)
+    "crashed processes, or changed policies": lambda moment, settings: any(
+        has_crashed(queue) or (settings.profile.mirroring and is_left_over(queue)) for queue in queues(moment.state)
     ),
     "deliveries": lambda moment, _: bool(moment.state.under_way) or any(
         queue.unacknowledged for queue in queues(moment.state)

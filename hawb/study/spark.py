@@ -167,10 +167,10 @@ def _start_java(settings: dict[str, str]) -> None:
 
 
 def _ended_with_this_process(command: list[str], preexec_fn: Callable[[], object] | None = None, **more: Any) -> Popen:
-    """Start a process that Linux kills when this one dies, so that Java writes nothing beside a study that continues.
+    """Start a process that Linux kills when this one ends, so that Java does not disturb a resumed study.
 
-    Java ends by itself then, but only seconds later. Linux watches the thread that starts a process: only the main
-    thread lives as long as the process does.
+    By itself, Java ends only seconds later. Linux watches the thread that starts the process, and only the main thread
+    lives as long as this process.
     """
     if sys.platform != "linux" or preexec_fn is None or threading.current_thread() is not threading.main_thread():
         return Popen(command, preexec_fn=preexec_fn, **more)
@@ -228,7 +228,7 @@ def _connected(builder: SparkSession.Builder, master: str) -> SparkSession:
 def named(spark: SparkSession, what: str) -> Iterator[None]:
     """Name the jobs and stages of a `with` block on Spark's pages and in its logs.
 
-    A Connect server has its own names for them.
+    Do nothing on a Connect server, which names them itself.
     """
     if is_remote(spark):
         yield

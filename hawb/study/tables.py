@@ -41,7 +41,7 @@ class Column(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """A table: the meaning of a row, its columns, and those of them (the first ones) that it is partitioned by."""
+    """A table: the meaning of a row, its columns, and the names of the first columns, which partition it."""
 
     name: str
     row: str

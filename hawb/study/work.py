@@ -51,7 +51,7 @@ class Operated(Protocol):
         """Return the names of nodes."""
 
     def do(self, verb: Verb) -> None:
-        """Take a step, as a scenario has it, at this moment."""
+        """Play a step of a scenario now."""
 
 
 class Work:

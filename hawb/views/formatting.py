@@ -33,7 +33,7 @@ LISTED = 4
 def shown(name: object) -> str:
     """Return a name, or a line with names, in a form that is safe in any line of text.
 
-    Text that this function has returned before stays as it is.
+    Text that this function returned before is not changed.
     """
     text = str(name)
     if text.isascii() and text.isprintable():

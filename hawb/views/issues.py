@@ -46,9 +46,9 @@ class Issue(Struct, frozen=True):
 
 
 class Case(Struct, frozen=True):
-    """Something that was checked, with its issues; it passes if none is an error.
+    """A check with the issues that it found. It passes if none of them is an error.
 
-    `broken` is True if it could not be checked.
+    `broken` is True if the check could not be carried out.
     """
 
     name: str

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import LONG
 from recorded_scenarios import DATA, OF_A_MACHINE, scenario_of
-from samples import sample
+from samples import each_third, sample
 
 from hawb.broker import node_logs, real, recordings
 from hawb.broker.node_logs import LogLine
@@ -32,7 +32,8 @@ FILES = sorted((DATA / "recorded").glob("*/*.json"))
 KNOWN = load_known(DATA / "known-differences.yaml")
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+# Notebook 05, which `make test` plays, counts those that agree among all of them.
+@pytest.mark.parametrize("file", each_third(FILES), ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_model_agrees_with_the_recording(file: Path, subtests):
     recording, scenario = recordings.read(file), scenario_of(file)
     takes = recording.takes(scenario)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from samples import sample
 
 from hawb.cli import main
 
@@ -67,7 +68,7 @@ def test_text_output_of_run(story: Path):
     assert "100" in result.stdout
 
 
-@pytest.mark.parametrize(("named", "played", "release"), [("4.1", "4.0", "4.0.5"), ("4.2", "4.3", "4.3.6")])
+@pytest.mark.parametrize(("named", "played", "release"), sample([("4.1", "4.0", "4.0.5"), ("4.2", "4.3", "4.3.6")]))
 def test_version_without_own_rules_is_played_by_the_nearest_which_each_answer_says(
     tmp_path: Path, named: str, played: str, release: str
 ):

@@ -10,8 +10,8 @@ from click import Context
 
 from hawb.cli import every_command
 from hawb.docs import prose
+from hawb.docs.file_pages import examples
 from hawb.docs.python_page import PUBLIC
-from hawb.docs.scenario_pages import examples
 from hawb.docs.sources import BUILDER, BUILT_WITH, CHECKOUT, FURO, all_pages, look
 from hawb.docs.struct_tables import structs_below
 from hawb.engine.core.trace import CAUSES, EVENTS

@@ -19,7 +19,6 @@ SHOWN_ONLY = "it is shown to a person and decides nothing"
 UNASKED = "3.8 makes no channel known to a queue"
 UNSEEN_PATIENCE = "a node waits in vain in stories of 3.10 only, ten minutes on a real cluster; tests/scenario/test_run.py holds the others"
 UNSEEN_RELEASE = "no story of that release drops transient messages; tests/engine/test_copies_deliveries.py asks each"
-UNSEEN_ORPHANED_MIRRORS = "mirrors outlive their queue in stories of 3.8 and 3.10 alone"
 UNSEEN_CHECK = "what a health check counts no story shows; tests/planning/test_safe_to_stop.py holds it"
 UNSEEN_AGE = "no story of 4.3 declares a stream with x-max-age again; tests/rules/test_streams_declared.py holds it"
 IMPLIED = "ha-mode stands in every policy that has it, and is in the list itself"
@@ -144,42 +143,14 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "profiles": {
+        "no story of 3.8 or 3.10 gives a queue a timeout; tests/rules/test_consumer_timeouts.py holds it": [
+            "_PROFILE_3_8: queues_set_consumer_timeout=False) => queues_set_consumer_timeout=True)",
+        ],
         UNSEEN_RELEASE: [
-            "PROFILES: counts_deliveries=False, requeues_at_mirrors=False, => counts_deliveries=True, requeues_at_mirrors=False,",
-            "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True,",
-            "PROFILES: counts_deliveries=True, requeues_at_mirrors=True, => counts_deliveries=False, requeues_at_mirrors=True, (2)",
-        ],
-        "4.0 and 4.3 have no mirrors: nothing synchronises, moves or is rebalanced": [
-            "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (4)",
-            "PROFILES: rebalance_spares_drained=True, exclusive…_as_mirrored=False, => rebalance_spares_drained=False, exclusiv…_as_mirrored=False, (4)",
-            "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (4)",
-            "PROFILES: late_answers_count=True, counts_deliveries=True, => late_answers_count=False, counts_deliveries=True, (4)",
-            "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (4)",
-            "PROFILES: requeues_at_mirrors=True, orphaned_mirrors_confirm=False, => requeues_at_mirrors=False, orphaned_mirrors_confirm=False, (3)",
-            "PROFILES: orphaned_mirrors_confirm=False, keeps_records=True, => orphaned_mirrors_confirm=True, keeps_records=True, (2)",
-            "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (5)",
-            "PROFILES: rebalance_spares_drained=True, exclusive…_as_mirrored=False, => rebalance_spares_drained=False, exclusiv…_as_mirrored=False, (5)",
-            "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (5)",
-            "PROFILES: late_answers_count=True, counts_deliveries=False, => late_answers_count=False, counts_deliveries=False,",
-            "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (5)",
-            "PROFILES: requeues_at_mirrors=True, orphaned_mirrors_confirm=False, => requeues_at_mirrors=False, orphaned_mirrors_confirm=False, (4)",
-            "PROFILES: orphaned_mirrors_confirm=False, keeps_records=True, => orphaned_mirrors_confirm=True, keeps_records=True, (3)",
-        ],
-        UNSEEN_ORPHANED_MIRRORS: [
-            "PROFILES: orphaned_mirrors_confirm=False, keeps_records=True, => orphaned_mirrors_confirm=True, keeps_records=True,",
-        ],
-        SHOWN_ONLY: [
-            "PROFILES: Profile(version='3.13', release='3.13.7', => Profile(version='3.10', release='3.13.7',",
-            "PROFILES: release='3.13.7', apply_to=_APPLY_TO_3_12, => release='3.10.8', apply_to=_APPLY_TO_3_12,",
-            "PROFILES: release='3.10.8', apply_to=_APPLY_TO, => release='3.8.9', apply_to=_APPLY_TO,",
-            "PROFILES: release='4.0.5', apply_to=_APPLY_TO_3_12, => release='3.13.7', apply_to=_APPLY_TO_3_12,",
-            "PROFILES: release='4.3.6', apply_to=_APPLY_TO_3_12, => release='4.0.5', apply_to=_APPLY_TO_3_12,",
+            "_PROFILE_3_8: counts_deliveries=False, requeues_at_mirrors=False, => counts_deliveries=True, requeues_at_mirrors=False,",
         ],
         UNSEEN_PATIENCE: [
-            "PROFILES: lone_boot_rounds=2, locates_exclusive=True, => lone_boot_rounds=3, locates_exclusive=True,",
-            "PROFILES: lone_boot_rounds=1, locates_exclusive=False, => lone_boot_rounds=2, locates_exclusive=False,",
-            "PROFILES: lone_boot_rounds=1, locates_exclusive=False, => lone_boot_rounds=2, locates_exclusive=False, (2)",
-            "PROFILES: lone_boot_rounds=1, locates_exclusive=False, => lone_boot_rounds=2, locates_exclusive=False, (3)",
+            "_PROFILE_3_13: lone_boot_rounds=1, requeues_at_mirrors=True, => lone_boot_rounds=2, requeues_at_mirrors=True,",
         ],
         "only the lab asks": [
             "Profile: 'ha-mode' in self.policy_settings => 'ha-mode' not in self.policy_settings",
@@ -310,7 +281,6 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "_PROFILE_3_10: least_cut=8192, snapshot_every=2048, => least_cut=8193, snapshot_every=2048,",
             "_PROFILE_3_10: snapshot_every=2048, snapshot_every_at_most=3200000) => snapshot_every=2049, snapshot_every_at_most=3200000)",
             "_PROFILE_3_10: snapshot_every_at_most=3200000) => snapshot_every_at_most=3200001)",
-            "_PROFILE_4_0: least_cut=8192, snapshot_every=4096, => least_cut=8193, snapshot_every=4096,",
             "_PROFILE_4_0: snapshot_every=4096, snapshot_every_at_most=666667) => snapshot_every=4097, snapshot_every_at_most=666667)",
             "_PROFILE_4_0: snapshot_every_at_most=666667) => snapshot_every_at_most=666668)",
             "QUORUM_PROFILES: least_cut=4096, snapshot_every=64000, => least_cut=4097, snapshot_every=64000,",

@@ -87,6 +87,21 @@ def cut_case(number: int) -> Case:
     return Case(number, design, environment, tuple(choose.chosen.items()))
 
 
+def khepri_case(number: int) -> Case:
+    """Return the case with this number, with a classic queue of 4.3, and losses of power and disks."""
+    given = case(number)
+    design = replace(given.design, version="4.3", policy={}, replicas=None)
+    return Case(number, design, given.environment, given.chosen)
+
+
+def khepri_cut_case(number: int) -> Case:
+    """Return the case with this number, with a classic queue of 4.3 whose nodes' links fail now and then."""
+    given = khepri_case(number)
+    choose = Chooser(4 * PLACES + number)
+    environment = with_partitions(choose, given.environment, CUTS)
+    return Case(number, given.design, environment, tuple((dict(given.chosen) | choose.chosen).items()))
+
+
 def quorum_case(number: int, *, awaits: bool = True) -> Case:
     """Return the case with this number, with a quorum queue whose upgrades may wait for members."""
     choose = Chooser(number)

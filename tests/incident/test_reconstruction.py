@@ -9,7 +9,7 @@ import pytest
 from kept_logs import DATA, DRAWN, STORIES, exports, title
 from made_up_story import occurred
 from measured_stories import differences, lost, measured, understood
-from samples import each_third
+from samples import sample
 
 from hawb.incident.doubts import DOUBTS
 from hawb.incident.reconstruction import together
@@ -23,7 +23,7 @@ PLAYED = [story for story in STORIES if exports(story, "before")]
 LOGS = DATA / "logs"
 
 
-@pytest.mark.parametrize("story", each_third(STORIES), ids=title)
+@pytest.mark.parametrize("story", sample(STORIES, 12), ids=title)
 def test_story_is_reconstructed_from_its_logs(story: Path, subtests: pytest.Subtests):
     with subtests.test(msg="every event that is found took place"):
         assert not measured(story).unconfirmed

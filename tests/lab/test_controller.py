@@ -21,7 +21,7 @@ def messages_in(lab: Controller, queue: str = "ha.orders") -> int:
 
 def test_kill_loses_unsynchronised_messages_and_undo_restores_them(lab):
     lab.act("kill", "a")
-    assert (messages_in(lab), lab.was["queues"]["ha.orders"]["messages"]) == (10, 110)
+    assert (messages_in(lab), lab.now.was["queues"]["ha.orders"]["messages"]) == (10, 110)
     assert lab.outcome["losses"][0]["cause"] == "unsynchronised_promotion"
     lab.undo()
     assert (messages_in(lab), lab.outcome["losses"]) == (110, [])
@@ -42,7 +42,7 @@ def test_story_can_be_stepped_back_and_forward(lab):
     for _ in range(100):
         lab.step_back()
     assert (lab.story_place, lab.outcome["events"], lab.next_step) == ((0, steps), [], "set_policy")
-    assert lab.was is not None
+    assert lab.now.was is not None
     for _ in range(100):
         lab.step_forward()
     assert (lab.story_place, lab.outcome, lab.next_step) == ((steps, steps), end, "")

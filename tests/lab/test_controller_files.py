@@ -23,7 +23,7 @@ def test_opening_a_scenario_can_be_undone(lab, tmp_path):
     file.write_text("{scenario: One, cluster: {nodes: [x, y]}, steps: [kill: x]}")
     lab.act("start", "c")
     lab.open_scenario(file)
-    assert (lab.outcome["nodes"], lab.was["nodes"]["x"]) == ({"x": "down", "y": "running"}, "running")
+    assert (lab.outcome["nodes"], lab.now.was["nodes"]["x"]) == ({"x": "down", "y": "running"}, "running")
     lab.undo()
     assert lab.outcome["nodes"] == {"a": "running", "b": "running", "c": "running"}
     lab.undo()
@@ -53,12 +53,12 @@ def test_scenario_that_is_not_simulated_is_refused_with_its_file(lab, tmp_path):
 def test_export_opens_with_its_notes(lab):
     lab.open(EXPORT)
     assert len(lab.outcome["queues"]) == 31
-    assert any("users" in note for note in lab.notes)
+    assert any("users" in note for note in lab.now.notes)
     assert lab.messages == {}
     lab.act("kill", "a@10.77.9.1")
-    assert lab.notes
+    assert lab.now.notes
     lab.open(START)
-    assert lab.notes == ()
+    assert lab.now.notes == ()
 
 
 def test_invalid_export_is_refused(lab, tmp_path):

@@ -16,7 +16,7 @@ def test_each_moment_can_be_viewed_and_the_last_is_the_present(lab):
     for position in range(lab.moments):
         lab.look_at(position)
         seen.append((lab.outcome["time_s"], len(lab.outcome["events"]), lab.story_place[0]))
-        assert (lab.position, lab.looks_back) == (position, position < lab.moments - 1)
+        assert (lab.now.position, lab.looks_back) == (position, position < lab.moments - 1)
         result = len(lab.outcome["events"])
         assert lab.outcome["events"] == end["events"][:result]
         assert all(event["t"] > lab.outcome["time_s"] for event in end["events"][result:])
@@ -32,7 +32,7 @@ def test_viewing_moments_is_undone_at_once(lab):
     lab.undo()
     assert lab.outcome is end
     lab.redo()
-    assert lab.position == 7
+    assert lab.now.position == 7
 
 
 def test_action_at_a_past_moment_is_inserted_and_later_steps_stay(lab):
@@ -72,7 +72,7 @@ def test_messages_in_flight_at_a_moment_are_shown_in_flight():
     lab.act("publish", {"queue": "ha.orders", "count": 5})
     lab.look_at(lab.moments - 2)
     assert lab.outcome["ledger"]["ha.orders"]["confirmed"] == [[1, 110]]
-    assert lab.was is None
+    assert lab.now.was is None
 
 
 def test_outcome_of_a_moment_does_not_depend_on_earlier_views(lab):

@@ -121,8 +121,8 @@ def test_tour_shows_its_numbers_in_every_language(name):
 
 def test_tour_does_not_mention_a_quorum_queue_without_loss(controller):
     controller.act("kill", "a")
-    controller.ask_alternatives(controller.harms[0])
-    (quorum,) = [one for one in offered(controller.alternatives) if one.change.what == "a quorum queue"]
+    controller.ask_alternatives(controller.now.harms[0])
+    (quorum,) = [one for one in offered(controller.now.alternatives) if one.change.what == "a quorum queue"]
     controller.try_alternative(quorum)
     assert content(controller)["phase"] == HELD
     controller.step_back()

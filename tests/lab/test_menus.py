@@ -138,7 +138,7 @@ def test_offered_entries_are_accepted_or_their_refusal_is_shown(lab, version):
             run.apply_plain({"wait": 80})
         lab.controller.now = Point(run, opened=True)
         lab.redraw()
-        for one in suggestions(lab.controller):
+        for one in suggestions(lab.controller, lab.stage.view["offers"]):
             assert play(run, {one["verb"]: one["argument"]})[1] == "", (run.steps, one)
         moves = [
             move for menu, entries in (("node", NODE), ("queue", QUEUE)) for move in moves_of(lab, run, menu, entries)

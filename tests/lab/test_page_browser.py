@@ -12,7 +12,6 @@ import pytest
 from browser_pages import ROOT, jupyterlab, keep_picture, open_notebook, page_of, run
 from lab_controls import close, lay_out, more, node, queue
 from lab_journeys import (
-    PICTURED,
     draw_a_line_and_watch_again,
     keep_them_and_branch,
     look_everywhere,
@@ -43,9 +42,6 @@ def test_lab_works_in_jupyterlab(in_browser, served):
         page.on("request", lambda request: asked.append(request.url))
         open_notebook(page, address.format("00-lab.ipynb"))
         run(page, "Run All Cells")
-        page.emulate_media(reduced_motion="reduce")
-        look_everywhere(page, "lab", PICTURED)
-        page.emulate_media(reduced_motion="no-preference")
         draw_a_line_and_watch_again(page)
         lose_and_mend_by_keyboard(page)
         part_publish_and_set_a_policy_by_keyboard(page)

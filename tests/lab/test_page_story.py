@@ -88,10 +88,10 @@ def test_timeline_marks_the_shown_moment(lab):
     time = panel(lab, "Time")
     ask(lab, "choose", queue="ha.orders")
     on_node(lab, "a", "kill")
-    whole, last = time.lanes.value, lab.controller.position
+    whole, last = time.lanes.value, lab.controller.now.position
     assert "is killed" not in whole and "a was killed." in whole
     ask(lab, "look", position=2)
-    assert (lab.controller.position, lab.controller.outcome["losses"]) == (2, [])
+    assert (lab.controller.now.position, lab.controller.outcome["losses"]) == (2, [])
     assert re.sub(r"<div class=.hawb-here.*", "", time.lanes.value) == re.sub(r"<div class=.hawb-here.*", "", whole)
     assert time.lanes.value != whole
     ask(lab, "look", position=last)

@@ -17,7 +17,7 @@ from hawb.views import style
 MOST_BYTES = 300_000
 """What the front end may weigh."""
 OF_FILES = ("drop", "report")
-"""Modules that only the panel for files and reports (`hawb.lab.files`) uses, beside those of the stage."""
+"""Modules that only the panel for files and reports (`hawb.lab.own_files`) uses, beside those of the stage."""
 
 
 def kinds(lab) -> list[str]:
@@ -174,7 +174,7 @@ def test_changes_are_searched_only_while_the_loss_is_shown(lab, monkeypatch):
     on_node(lab, "a", "kill")
     ask(lab, "undo")
     later.pop()()
-    assert lab.controller.alternatives is None
+    assert lab.controller.now.alternatives is None
     ask(lab, "redo")
     later.pop()()
     assert lab.stage.view["leads"]["now"]["kept"]

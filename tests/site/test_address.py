@@ -28,7 +28,7 @@ def there_and_back(controller: Controller) -> tuple[str, Point]:
     assert (point.outcome, point.document, len(point.ahead)) == (
         controller.outcome, controller.now.document, len(controller.now.ahead),
     )  # fmt: skip
-    assert (point.rest, point.position) == (controller.now.rest, controller.position)
+    assert (point.rest, point.position) == (controller.now.rest, controller.now.position)
     assert address(point, STORIES) == text
     return text, point
 
@@ -92,7 +92,7 @@ def test_changed_story_is_stored_completely():
     controller = Controller()
     controller.act("kill", "a")
     controller.ask_alternatives(worst(controller))
-    (policy,) = [one for one in offered(controller.alternatives) if "ha-sync-mode" in one.change.what]
+    (policy,) = [one for one in offered(controller.now.alternatives) if "ha-sync-mode" in one.change.what]
     controller.try_alternative(policy)
     text, _point = there_and_back(controller)
     assert text.startswith("scenario=") and text.endswith("&rest=11") and len(text) < 1000

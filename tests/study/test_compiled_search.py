@@ -1,7 +1,7 @@
 """The compiled search agrees with the engine's: states, progress and stories.
 
 Searches of a table, and others that are drawn: any cluster, wherever a few steps have led it, and any verbs. Mirrored
-and quorum queues are searched by two kernels, each of which takes a minute to compile.
+queues, classic queues of 4.3 and quorum queues are searched by three kernels, each of which takes a minute to compile.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hawb.scenario.run import Run
 from hawb.scenario.verbs import Partition, Wipe
 from hawb.study import compiled_search, moments
 from hawb.study.compiled_search import Compiled, refused
-from hawb.study.kernel import quorum_search, search, search_moves
+from hawb.study.kernel import khepri_search, quorum_search, search, search_moves
 
 pytestmark = [pytest.mark.kernel, pytest.mark.full]
 
@@ -35,8 +35,9 @@ CASES = 2_000 if LONG else 150
 PART = 50
 PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
-KINDS = ["mirrored", "quorum", "khepri"]
-"""The kinds of drawn searches: one for each kernel, and one for quorum queues of 4.3."""
+KINDS = ["mirrored", "quorum", "khepri", "classic"]
+"""The kinds of drawn searches: one for each kernel, of which `classic` is for classic queues of 4.3, and `khepri` for
+quorum queues of 4.3."""
 QUORUM_RELEASES = ("3.8", "3.10", "3.13", "4.0", "4.3")
 """The releases whose quorum queues are searched compiled; the first three have mirrored queues."""
 ALL = frozenset(MOVES)
@@ -104,6 +105,11 @@ TABLE = {
     "no mirrors": (lambda: cluster({}), "unavailable", (1, 2),
                    frozenset({"publish", "wait", "partition", "heal", "kill"})),
     "minorities that pause": (lambda: cluster(TWO, "pause_minority"), "diverged", (1, 1), ALL),
+    "a classic queue of 4.3": (lambda: cluster({}, version="4.3"), "lost-confirmed", (1, 2), ALL),
+    "a classic queue of 4.3 and lost disks": (lambda: cluster({}, version="4.3"), "diverged", (2, 2),
+                                              frozenset({"kill", "wipe", "start", "power_off", "publish"})),
+    "a classic queue of 4.3 and partitions": (lambda: cluster({}, nodes="abcd", version="4.3"), "diverged", (1, 3),
+                                              PARTED | {"kill"}),
     "a quorum queue": (lambda: cluster({"max-length": 999}, arguments=QUORUM), "lost-confirmed", (1, DEEPER), ALL),
     "a quorum queue and lost disks": (lambda: cluster({}, arguments=QUORUM), "diverged", (DEEPER + 1, 1),
                                       frozenset({"kill", "wipe", "start", "power_off", "publish"})),
@@ -142,20 +148,22 @@ def test_compiled_search_agrees_with_the_engine(name):
 
 def kind_of(run: Run) -> str:
     """Return which kernel searches a cluster."""
-    return "quorum" if compiled_search.of_groups(run.moment()) else "mirrored"
+    kernels = {search: "mirrored", khepri_search: "classic", quorum_search: "quorum"}
+    return kernels[compiled_search.kernel_of(run)]
 
 
 # Searches that are drawn
 
 
-def drawn_run(draw: random.Random, release: str | None = None) -> Run:
+def drawn_run(draw: random.Random, kind: str | None = None) -> Run:
     """Draw a cluster after a few steps of a search, at any of their moments.
 
-    With a release the cluster is of that one, and has a quorum queue.
+    It is of 4.3 with a quorum or a classic queue, if the `kind` says so.
     """
+    release = "4.3" if kind in ("khepri", "classic") else None
     nodes = "abcd"[: draw.randint(2, 4)]
     modes = [{}, {"ha-mode": "all"}, TWO, TWO | {"ha-params": 3}, {"ha-mode": "nodes", "ha-params": ["b", "a"]}]
-    queues = (QUORUM, QUORUM | THREE) if release else ({}, {}, QUORUM, QUORUM | THREE)
+    queues = {"khepri": (QUORUM, QUORUM | THREE), "classic": ({},)}.get(kind, ({}, {}, QUORUM, QUORUM | THREE))
     definition, arguments = dict(draw.choice(modes)), draw.choice(queues)
     for key, values in (("ha-sync-mode", ("automatic", "manual")), ("ha-promote-on-failure", ("always", "when-synced")),
                         ("ha-promote-on-shutdown", ("always", "when-synced"))):  # fmt: skip
@@ -165,7 +173,7 @@ def drawn_run(draw: random.Random, release: str | None = None) -> Run:
     definition = definition if PROFILES[version].mirroring else {}
     handling, messages, seed = draw.choice(HANDLINGS), draw.randint(0, 6), draw.randint(0, 99)
     run = cluster(definition, handling, nodes, messages, arguments, seed, version=version)
-    if arguments:
+    if arguments or release:
         run.apply_plain({"wait": 1})  # The search does not take it up where a declaration is under way, or a batch.
     for _ in range(draw.randint(0, 4)):
         then = draw.choice(list(instants(run)))
@@ -177,25 +185,25 @@ def drawn_run(draw: random.Random, release: str | None = None) -> Run:
     return run
 
 
-def drawn(number: int, release: str | None = None) -> tuple[Run, Question]:
-    """Return the search with this number, of a quorum queue of a release if given."""
+def drawn(number: int, kind: str | None = None) -> tuple[Run, Question]:
+    """Return the search with this number, of a kind if given (`drawn_run`)."""
     draw = random.Random(f"{SEED} {number}")
     verbs = frozenset(draw.sample(sorted(ALL), draw.randint(3, 10)))
     most = Spent(*draw.choice([(1, 1), (2, 0), (0, 2), (1, 0)]))
-    return drawn_run(draw, release), Question(draw.choice(list(GOALS)), most, verbs)
+    return drawn_run(draw, kind), Question(draw.choice(list(GOALS)), most, verbs)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("part", PARTS)
 def test_compiled_search_agrees_from_drawn_clusters(part, kind):
-    handed_over, release = [], "4.3" if kind == "khepri" else None
+    handed_over, of_kind = [], kind in ("khepri", "classic")
     for number in range(part * PART, (part + 1) * PART):
-        run, question = drawn(number, release)
-        if (release or kind_of(run) == kind) and refused(run) is None:
+        run, question = drawn(number, kind)
+        if (of_kind or kind_of(run) == kind) and refused(run) is None:
             search = Counted(run, question)
             assert search.found(run, question) == by_engine(run, question), number
             handed_over += [number] * (search.handed_over > 0)
-    assert len(handed_over) <= 2 * (release is None), "one of some hundred searches has states that the engine plays"
+    assert len(handed_over) <= 2 * (not of_kind), "one of some hundred searches has states that the engine plays"
 
 
 def test_compiled_search_agrees_from_two_sides_that_are_down():
@@ -260,8 +268,9 @@ def moment_of(place: room.Place) -> Moment:
 
 @pytest.mark.parametrize(
     ("definition", "arguments", "version"),
-    [(TWO, {}, "3.10"), (TWO, QUORUM, "3.8"), (TWO, QUORUM, "3.10"), ({}, QUORUM, "4.0"), ({}, QUORUM, "4.3")],
-    ids=["mirrored", "quorum of 3.8", "quorum of 3.10", "quorum of 4.0", "quorum of 4.3"],
+    [(TWO, {}, "3.10"), ({}, {}, "4.3"), (TWO, QUORUM, "3.8"), (TWO, QUORUM, "3.10"), ({}, QUORUM, "4.0"),
+     ({}, QUORUM, "4.3")],
+    ids=["mirrored", "classic of 4.3", "quorum of 3.8", "quorum of 3.10", "quorum of 4.0", "quorum of 4.3"],
 )
 def test_compiled_keys_distinguish_states_as_the_engine_does(definition, arguments, version):
     """The engine plays the states, so only the keys are compared."""
@@ -283,9 +292,9 @@ def test_compiled_keys_distinguish_states_as_the_engine_does(definition, argumen
 
 @pytest.mark.parametrize(
     ("definition", "arguments", "version", "operations"),
-    [(TWO, {}, "3.10", 2), ({}, QUORUM, "3.8", 3), ({}, QUORUM, "3.10", 2), ({}, QUORUM, "4.0", 2),
+    [(TWO, {}, "3.10", 2), ({}, {}, "4.3", 2), ({}, QUORUM, "3.8", 3), ({}, QUORUM, "3.10", 2), ({}, QUORUM, "4.0", 2),
      ({}, QUORUM, "4.3", 2)],
-    ids=["mirrored", "quorum of 3.8", "quorum of 3.10", "quorum of 4.0", "quorum of 4.3"],
+    ids=["mirrored", "classic of 4.3", "quorum of 3.8", "quorum of 3.10", "quorum of 4.0", "quorum of 4.3"],
 )
 @pytest.mark.parametrize("verbs", [("kill", "publish"), ("partition", "publish", "wait", "heal")], ids=" ".join)
 def test_kernel_plays_stories_to_the_states_of_the_engine(definition, arguments, version, operations, verbs):
@@ -359,7 +368,10 @@ REFUSED = {
     "another order": lambda: cluster(TWO, nodes="bac"),
     "a soft limit": lambda: cluster({}, arguments=QUORUM, quorum_commands_soft_limit=12),
     "streams": lambda: cluster({}, arguments={"x-queue-type": "stream"}),
-    "the metadata store of 4.3": lambda: cluster({}, version="4.3"),
+    "a metadata store whose members": lambda: after(
+        cluster({}, version="4.3"), {"kill": "b"}, {"wipe": "b"}, {"forget_cluster_node": {"node": "b"}},
+        {"join": "b"}, {"wait": 90},
+    ),
     "or changed settings": lambda: cluster({}, arguments=QUORUM | {"x-message-ttl": 9}),
     "could come near": lambda: cluster({"max-length": 9}, arguments=QUORUM),
     "members that join, leave": lambda: after(cluster({}, arguments=QUORUM | THREE, nodes="abcd"),

@@ -17,10 +17,10 @@ from hawb.study.intervals import BATCHES, STUDENT_T
 
 def rows_of(spark: SparkSession, trials: int) -> DataFrame:
     """Return synthetic trials of all cells."""
-    return spark.createDataFrame([
+    return spark.createDataFrame(pa.Table.from_pylist([
         {"design": design, "environment": environment} | {**made_up_row(3, (design, environment), trial), "batch": 7}
         for design, environment in CELLS for trial in range(trials)
-    ]).drop("weight")  # fmt: skip
+    ])).drop("weight")  # fmt: skip
 
 
 @pytest.mark.spark

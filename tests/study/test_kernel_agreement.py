@@ -255,7 +255,6 @@ def with_traffic(**fields: object) -> Environment:
     ("design", "environment", "named"),
     [
         (classic(arguments={"x-max-length": 3}), PLAIN, "arguments"),
-        (classic(version="4.3", replicas=1), PLAIN, "version: classic queues with the metadata store"),
         (classic(queue_type="quorum", version="3.10", policy={"delivery-limit": 3}), PLAIN, "policy"),
         (classic(queue_type="quorum", version="4.0", arguments={"x-expires": 3}), PLAIN, "arguments"),
         (

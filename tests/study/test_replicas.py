@@ -122,7 +122,8 @@ def test_the_command_takes_own_numbers(tmp_path: Path):
 
 
 def test_engine_plays_fewer_trials_than_the_kernel(monkeypatch: pytest.MonkeyPatch):
-    counts = []
+    counts, reason = [], "mode: transactions"
+    monkeypatch.setattr(room.setup, "refused", lambda design, _: reason if design.queue_type == "classic" else None)
     monkeypatch.setattr(room, "records", lambda asked, name, around, first, count: (
         counts.append((name, count)) or records(asked, name, around, first, 1)
     ))  # fmt: skip
@@ -130,7 +131,7 @@ def test_engine_plays_fewer_trials_than_the_kernel(monkeypatch: pytest.MonkeyPat
     assert counts == [("classic-1", 20), *((f"quorum-{members}", 1_000) for members in range(1, 8))]
     legend = " ".join(" ".join(view.legend(answer)).split())
     assert (
-        "1,000 trials a row; 20 in each of 1 row, by the engine, because the compiled kernel does not support version"
+        "1,000 trials a row; 20 in each of 1 row, by the engine, because the compiled kernel does not support mode"
     ) in legend
     assert view.rows(answer)[0][-2].startswith("0 of 20 (0 % to 16.1 %)")
     assert "by the engine" not in " ".join(view.legend(found(trials=1)))

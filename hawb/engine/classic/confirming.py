@@ -26,10 +26,10 @@ def answer_us(t: Turn, q: Queue, node: int, client: int, count: int, size_bytes:
 
 
 def group_answer_us(t: Turn, q: Queue, client: int, others: int, written: bool) -> int:
-    """Return the same for a quorum queue, whose leader answers once the group has committed the messages.
+    """Return how long after messages reach a quorum queue's leader a client has its confirm, in microseconds.
 
-    `others` is nonzero if the group has other members; they write the messages while the leader does
-    (`rabbit_fifo_client`, `ra_server`).
+    The leader confirms once the group has committed the messages. `others` is nonzero if the group has other members;
+    they write the messages while the leader does (`rabbit_fifo_client`, `ra_server`).
     """
     transfer_us = 2 * t.setup.link_us if others else 0
     return transfer_us + (t.setup.fsync_us if written else 0) + (0 if q.master == client else t.setup.link_us)

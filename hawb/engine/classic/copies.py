@@ -72,9 +72,10 @@ def leave_on_disks(t: Turn, q: Queue, bits: int) -> None:
 def inherit(t: Turn, q: Queue, promoted: int, living: int, gone: int, entry: int | None) -> None:
     """Make the promoted mirror's copy the queue's content; messages that only the old master held are lost.
 
-    Surviving mirrors keep the messages that the promoted one holds too, and synchronised survivors hold all of these:
-    gm passes on what the dead replica had broadcast. If the old master did not reach the promoted mirror, that mirror
-    gets these messages from a survivor that it reaches. The record is still that of the old master.
+    Each surviving mirror keeps the messages that the promoted mirror also holds. A synchronised survivor holds all of
+    them, since gm passes on what the dead replica had broadcast. If the old master did not reach the promoted mirror,
+    that mirror gets the missing messages from a survivor that it reaches. The queue's record still names the old
+    master.
     """
     late, abreast = dict(q.lagging), [node for node in nodes_of(living) if node in q.synchronised]
     near = [node for node in abreast if node not in late and t.linked(promoted, node)]
@@ -195,11 +196,11 @@ def persistent(batches: tuple[Batch, ...]) -> Runs:
 
 
 def uncounted_from(turn: Turn, queue: Queue, kept: Runs) -> int:
-    """Return the first message whose delivery a master forgets that starts with `kept` messages; 0 if none.
+    """Return the first message whose delivery a master forgets when it starts with `kept` messages; 0 if none.
 
-    It counts how far deliveries have come, message by message, and writes that down when it is shut down. A transient
-    message that was not delivered by then never will be, so the count stands still there (`rabbit_variable_queue`,
-    next_deliver_seq_id; seen on a 3.10.8 cluster). After any other end all that is left counts as delivered.
+    At a controlled stop the master writes down up to which message it has delivered all. A transient message that was
+    not delivered by then never will be, so this count never passes it (`rabbit_variable_queue`, next_deliver_seq_id;
+    seen on a 3.10.8 cluster). After any other end, all messages on its disk count as delivered.
     """
     if not (queue.stopped and turn.settings.profile.counts_deliveries):
         return 0

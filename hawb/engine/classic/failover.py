@@ -219,9 +219,9 @@ def remove_dead_mirrors(t: Turn, q: Queue, dead: int) -> None:
 def leave_dead_in_group(t: Turn, q: Queue, dead: int) -> None:
     """Keep the dead replicas in the record's group, since no mirror is left to remove them.
 
-    A master that was shut down with its mirrors has emptied the group (`rabbit_mirror_queue_misc:stop_all_slaves`
-    clears `gm_pids`). Otherwise the next mirror that joins finds the dead replicas there (`gm:validate_members`) and
-    acts as if its master had died.
+    The next mirror that joins finds the dead replicas there (`gm:validate_members`) and acts as if its master had died.
+    A master that stopped in a controlled way together with its mirrors has emptied the group before
+    (`rabbit_mirror_queue_misc:stop_all_slaves` clears `gm_pids`).
     """
     count_dead_members(t, q, dead)
     if not q.awaits_master:

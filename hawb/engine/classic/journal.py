@@ -58,7 +58,7 @@ def say_master_down(t: Turn, q: Queue, reason: str) -> int | None:
 
 
 def say_mirrors_stopped(t: Turn, q: Queue) -> None:
-    """Write that a master that was shut down stopped its mirrors."""
+    """Write that a master stopped its mirrors during its own controlled stop."""
     mirrors = t.settings.named(q.mirrors)
     blame(t, t.emit("mirrors_stopped", node=q.master, queue=q.name, mirrors=mirrors))
 

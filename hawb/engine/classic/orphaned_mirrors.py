@@ -40,9 +40,9 @@ def promote_orphaned_mirror(t: Turn, q: Queue) -> bool:
 
 
 def leave_orphaned_mirrors(t: Turn, q: Queue) -> None:
-    """Let the channels go on waiting for mirrors that are about to be orphaned because policy asks for no mirrors.
+    """Handle the loss of a mirroring policy: the mirrors become orphans, and channels go on waiting for them.
 
-    These mirrors keep the messages that channels sent them: no master confirms or drops them.
+    These mirrors keep the messages that channels sent them, since no master confirms or drops these messages.
     """
     if is_replicated(q):
         return
@@ -63,9 +63,9 @@ def is_alone(t: Turn, q: Queue) -> bool:
 
 
 def take_over(t: Turn, q: Queue, promoted: int) -> None:
-    """Make the orphaned mirror at a node the master.
+    """Promote the orphaned mirror at a node to master.
 
-    It has the messages that channels have sent it since it began to wait, and those that it held as a mirror before.
+    It has the messages that it held as a mirror, and those that channels have sent it since it became an orphan.
     """
     was, had, sent = q.master, q.content, q.orphaned_publishes
     own = q.contents[promoted] or EMPTY

@@ -82,9 +82,9 @@ def recover(t: Turn, q: Queue, returning: int) -> None:
 def replace_mirrors(t: Turn, q: Queue) -> None:
     """Keep the mirrors in the master's record on disk, and remove those that joined while the master's node was down.
 
-    The master writes its own record over the present one; other mirrors then join if policy asks for them
-    (`rabbit_amqqueue:internal_declare`, `amqqueue:reset_mirroring_and_decorators`). Mirrors that stay, whether policy
-    asks for them or not, keep the messages that channels sent them without a master.
+    The master overwrites the present record with its own; other mirrors then join if policy asks for them
+    (`rabbit_amqqueue:internal_declare`, `amqqueue:reset_mirroring_and_decorators`). The mirrors that stay keep the
+    messages that channels sent them while there was no master.
     """
     left = mirror_bits(t, q) & alive_bits(t, q) & on_disk_record(t, q)
     gone = mirror_bits(t, q) & ~left

@@ -77,7 +77,7 @@ def pieces_of(queue: Queue, node: int) -> tuple[Piece, ...]:
 
 
 def place(queue: Queue, number: int) -> int:
-    """Return a message's place at the first replicas. If it has none, return that of the next message that has one."""
+    """Return a message's place in the sequence of the first replicas. A message without a place gets the next one's."""
     return number - runs.size(runs.common(queue.unplaced, ((1, number - 1),)))
 
 

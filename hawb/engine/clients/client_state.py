@@ -87,12 +87,12 @@ class Consumer(Struct, frozen=True):
 
     @property
     def capacity(self) -> int | None:
-        """Return how many more messages it takes; None for no limit. Prefetch counts only messages to be acknowledged.
+        """Return how many more messages the consumer takes; None for no limit. Only messages to be acknowledged count.
 
-        A consumer's own prefetch is a credit that its queue keeps: full when it subscribes, one less with each delivery
-        and one more with each answer to any. A global prefetch is the channel's (`rabbit_limiter`): it counts all that
-        the client has not answered, including deliveries of a master that is gone. A client with a rate that
-        acknowledges automatically has credit at its ticks alone.
+        The queue keeps a consumer's own prefetch as its credit: full when it subscribes, one less with each delivery
+        and one more with each answer. The channel keeps a global prefetch (`rabbit_limiter`): it counts all messages
+        that the client has not answered, also those that a former master delivered. A client with a rate that
+        acknowledges automatically has credit only at its ticks.
         """
         if self.automatic and self.clock is not None:
             return 0
@@ -242,9 +242,9 @@ class Unanswered(Struct, frozen=True):
 class Publisher(Struct):
     """A client that publishes a message at each tick of its `clock`, connected to `node`.
 
-    Only a turn changes it, in a copy. `ticks` counts the ticks whose messages have left it. `published` and `confirmed`
-    count messages of all publishers that had its name. `blocked_since_us` is the time since when its next message
-    waits, `blocked_us` the time for which earlier messages have waited. `step` is the step that started it.
+    Only a turn changes it, in a copy. `ticks` counts the ticks at which it has sent. `published` and `confirmed` count
+    the messages of all publishers that had its name. `blocked_since_us` is the time since when its next message waits,
+    `blocked_us` the time for which earlier messages waited. `step` is the step that started it.
     """
 
     name: str

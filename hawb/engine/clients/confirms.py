@@ -232,7 +232,7 @@ def _is_taken(share: Share) -> bool:
 
 
 def _answer(turn: Turn, waiting: Unconfirmed, *, confirmed: bool) -> None:
-    """Confirm messages if every queue has them, nack them otherwise."""
+    """Send a publisher its confirms, or nacks if a queue lacks the messages. Fail its transaction if one is nacked."""
     if not receives_answers(turn, waiting.node):
         _say_nothing(turn, waiting, "client_node_gone")
         return

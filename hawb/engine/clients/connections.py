@@ -74,7 +74,7 @@ def depart(turn: Turn, node: int, request: object, step: int) -> None:
 
 
 def connection_of(turn: Turn, request: Any) -> Connection:
-    """Return the connection of a request: that of its consumer, if it concerns one."""
+    """Return the connection that sends a request. A request of a consumer is sent on the consumer's connection."""
     if isinstance(request, Settle | ConsumerCancels | ConsumerCloses):
         consumer = turn.consumers[request.consumer]
         return consumer.connection, consumer.node, split_queue(consumer.queue)[0]
@@ -141,7 +141,7 @@ def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
 
 
 def take(turn: Turn, chosen: Callable[[Connection], bool]) -> list[Unread]:
-    """Remove the unread requests of the chosen connections, and return them."""
+    """Remove the requests of the chosen connections that no node has read yet, and return them."""
     taken = [unread for unread in turn.unread if chosen(unread.connection)]
     turn.unread = tuple(unread for unread in turn.unread if not chosen(unread.connection))
     return taken

@@ -109,7 +109,7 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
 
 
 def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
-    """Put a consumer that had left the circle at its end, if it has credit again; return True if it has."""
+    """Put a consumer that was passed over for lack of credit last in turn; return False if it still has none."""
     consumer = turn.consumers[name]
     if not consumer.blocked or (capacity(turn, consumer) == 0 and not more_room):
         return False
@@ -176,9 +176,9 @@ def arrive(turn: Turn, event: DeliveryArrives) -> None:
 
 
 def receive(turn: Turn, name: str, numbers: Runs) -> None:
-    """Deliver messages to a client. With automatic acknowledgement its channel settles those of a quorum queue now.
+    """Deliver messages to a client. With automatic acknowledgement, its channel acknowledges a quorum queue's at once.
 
-    A quorum queue also sends to channels that are gone, until it has committed that they are.
+    A quorum queue sends messages to a closed channel too, until its log says that the channel is closed.
     """
     consumer = turn.consumers[name]
     queue = turn.queues.get(consumer.queue)
@@ -221,8 +221,8 @@ def deliver_missing(turn: Turn, name: str) -> None:
 def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None) -> None:
     """Handle messages that do not arrive.
 
-    Those that wait for an acknowledgement are requeued as soon as a node notices; those acknowledged automatically are
-    lost. A quorum queue still has all of them.
+    Messages that wait for an acknowledgement are requeued as soon as a node notices; messages acknowledged
+    automatically are lost. A quorum queue loses neither.
     """
     queue, consumer = turn.queues.get(event.queue), turn.consumers[event.consumer]
     if queue is not None and queue.type == QUORUM:
@@ -353,9 +353,9 @@ def is_known(turn: Turn, consumer: Consumer) -> bool:
 
 
 def give_up_name(turn: Turn, name: str) -> None:
-    """End the channel that had a name before, if the queue still knows it.
+    """End the queue's subscription of an earlier channel with this consumer's name.
 
-    The channel that takes the name holds none of its messages, and the queue knows only the new one.
+    The new channel of that name holds none of the earlier channel's messages.
     """
     known = turn.consumers.get(name)
     if known is None or known.state != "closed" or not is_known(turn, known):

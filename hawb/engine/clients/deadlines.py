@@ -203,10 +203,10 @@ def set_timer(turn: Turn, name: str) -> None:
 
 
 def answered(turn: Turn, name: str, consumer: str, said: Runs) -> Runs:
-    """Handle a consumer's answers for messages that it does not hold any more.
+    """Handle a consumer's answers for messages that it no longer holds.
 
-    Return those that it lost because it had not answered in time. With its answer for the last of these it is served
-    again, as the last in turn.
+    Return the messages that were taken from it because it had not answered in time. Once it has answered for all of
+    these, it is served again, last in turn.
     """
     known = fifo.of(turn.queues[name])
     had = dict(known.timed_out).get(consumer, EMPTY)

@@ -160,8 +160,8 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
 def route_without_client(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
     """Publish messages to one queue for a client whose channel is gone.
 
-    A promoted mirror keeps the messages that it has from that channel (`rabbit_mirror_queue_slave:promote_me`; seen on
-    a 3.10.8 cluster).
+    A promoted mirror keeps messages that it received from that channel earlier (`rabbit_mirror_queue_slave:promote_me`;
+    seen on a 3.10.8 cluster).
     """
     queue = turn.queues.get(name)
     if queue is not None and not queue.has_group and queue.up and name in operation.copied:
@@ -240,10 +240,9 @@ def take(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Share:
 
 
 def fitting(turn: Turn, operation: Messages, queue: Queue) -> int:
-    """Return how many of the messages the master does not reject.
+    """Return how many of an operation's messages the master accepts under its length limits; it rejects the rest.
 
-    Until the first has to wait, each finds the queue as it was: a message that a consumer takes, or that expires at
-    once, takes no room.
+    As long as no message has to wait in the queue, messages that a consumer takes or that expire at once use no room.
     """
     fit = min(operation.count, limits.room(queue, operation.count, operation.size_bytes) + operation.more_room)
     waiting, in_effect = ready(queue), queue.limits_in_effect
@@ -317,9 +316,9 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
 def never_answers(turn: Turn, operation: Messages, queue: Queue, node: int) -> bool:
     """Return True if a mirror will never answer for a channel's messages.
 
-    It takes messages in the order in which they came over the channel, and waits for an earlier one about which no
-    master will ever inform it (`rabbit_mirror_queue_slave:publish_or_discard`). A mirror that is left on the record of
-    a queue that policy no longer mirrors receives no message at all.
+    It takes a channel's messages in order. If no master will ever inform it about one of them, it waits for that one
+    forever (`rabbit_mirror_queue_slave:publish_or_discard`). An orphaned mirror of a queue that policy no longer
+    mirrors receives no messages at all.
     """
     if node not in queue.mirrors or not isinstance(operation, Publish):
         return False

@@ -136,7 +136,7 @@ def fails(turn: Turn, name: str, answers: Answers) -> bool:
 def note_answers(turn: Turn, consumer: Consumer, answers: Answers) -> None:
     """Record a client's answers: no consumer holds the settled messages any more.
 
-    These may include messages of another consumer, which that consumer still believes it holds.
+    Another consumer may still believe that it holds some of them.
     """
     said = runs.size(answers.said)
     late = min(said, runs.size(consumer.stale))
@@ -201,7 +201,7 @@ def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
 
 
 def note_late(turn: Turn, consumer: Consumer, stale: Runs) -> None:
-    """Record that a client has answered for messages that a quorum queue has requeued meanwhile."""
+    """Record answers for messages that a quorum queue has requeued before the answers arrived."""
     late = deadlines.answered(turn, consumer.queue, consumer.name, stale)
     if late:
         turn.emit("answers_too_late", queue=consumer.queue, consumer=consumer.name, ids=late)

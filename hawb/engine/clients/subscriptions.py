@@ -99,7 +99,7 @@ def consume(turn: Turn, operation: Consume) -> None:
 
 
 def refused_by_channel(turn: Turn, operation: Consume) -> bool:
-    """Refuse a consumer that its channel refuses by itself, before it asks any queue; return True if so.
+    """Return True, and refuse a consumer, if its channel does so before it asks any queue.
 
     The code is 530 for a tag that is in use; for a quorum queue 540 under a global prefetch, and from 3.10 on 406 for
     an argument that only classic queues accept.
@@ -122,10 +122,10 @@ def refused_by_channel(turn: Turn, operation: Consume) -> bool:
 
 
 def is_in_use(queue: Queue, *, exclusive: bool) -> bool:
-    """Return True if a queue refuses one more consumer.
+    """Return True if a queue refuses one more consumer, which is `exclusive` or not.
 
-    Beside an exclusive one there is no other, and a queue with a single active consumer has no exclusive ones. A quorum
-    queue ignores `exclusive`.
+    A classic queue with an exclusive consumer accepts no other. A queue with a single active consumer accepts no
+    exclusive consumer. A quorum queue ignores `exclusive`.
     """
     if queue.type == QUORUM:
         return False
@@ -150,7 +150,7 @@ def register(turn: Turn, consumer: Consumer) -> None:
 
 
 def client_cancels(turn: Turn, event: ConsumerCancels) -> None:
-    """Cancel a consumer (basic.cancel): nothing more is sent, and it keeps what it holds."""
+    """Cancel a consumer (basic.cancel). It gets no more messages, and keeps those that it has not acknowledged."""
     name = event.consumer
     if turn.consumers[name].state != "active":
         return
@@ -171,7 +171,7 @@ def client_closes(turn: Turn, event: ConsumerCloses) -> None:
 
 
 def close(turn: Turn, name: str, reason: str) -> None:
-    """Close a consumer's channel: what it held is requeued, and delivered to other consumers."""
+    """Close a consumer's channel. Requeue the messages that it held, and deliver them to other consumers."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
     consumer = turn.change_consumer(name, state="closed", blocked=False, **HOLDS_NOTHING)
@@ -188,9 +188,9 @@ def close(turn: Turn, name: str, reason: str) -> None:
 def channel_down(turn: Turn, event: ChannelDown) -> None:
     """Apply a quorum queue's command that a consumer's channel is gone.
 
-    If the channel's whole node is gone, only active consumers lose what they hold (`rabbit_fifo:apply`,
-    `noconnection`): a cancelled one keeps it until a new leader looks for its channel and finds none (`noproc`), or the
-    node is no member any more.
+    If the channel's whole node is gone, only active consumers lose the messages that they hold (`rabbit_fifo:apply`,
+    `noconnection`). A cancelled consumer keeps them until a new leader looks for its channel and finds none (`noproc`),
+    or the node is no member any more.
     """
     name, queue = event.consumer, turn.queues[event.queue]
     consumer = turn.consumers[name]
@@ -263,7 +263,7 @@ def withdraw_answers(turn: Turn, consumer: Consumer) -> None:
 
 
 def forget(turn: Turn, consumer: Consumer) -> None:
-    """Drop all that a quorum queue keeps about a consumer whose channel is gone."""
+    """Delete a consumer whose channel is gone from a quorum queue's state."""
     queue = turn.queues.get(consumer.queue)
     if queue is None or queue.type != QUORUM:
         return
@@ -348,7 +348,7 @@ def stop_resuming(turn: Turn, operation: Resume) -> None:
 
 
 def queue_deleted(turn: Turn, queue: Queue) -> None:
-    """Cancel the consumers of a deleted queue; holders hold nothing any more."""
+    """Cancel the consumers of a deleted queue. Clients that fetched messages from it hold them no longer."""
     for consumer in detach(turn, queue.name, queue.master):
         cancel_by_server(turn, consumer, "queue_deleted")
 
@@ -356,7 +356,7 @@ def queue_deleted(turn: Turn, queue: Queue) -> None:
 def detach(turn: Turn, name: str, master: int) -> list[Consumer]:
     """Remove all consumers and holders from a queue whose master is gone, and return the active ones whose node runs.
 
-    The messages that they held are stale.
+    The messages that they held become stale: their deliveries came from a master that is gone.
     """
     queue = turn.queues.get(name)
     for consumer in turn.consumers_of(name):

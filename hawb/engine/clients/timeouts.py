@@ -91,7 +91,7 @@ def time_out(turn: Turn, operation: TimeOut) -> None:
 
 
 def lose(turn: Turn, consumer: Consumer, numbers: Runs) -> None:
-    """Take messages from a consumer. It gets no others until it has answered for all of these."""
+    """Take messages from a consumer. The consumer gets no messages until it has answered for all of these."""
     name = consumer.queue
     ordered = runs.within(consumer.in_sequence, numbers)
     known = runs.minus(numbers, fifo.missing(turn, consumer)) if consumer.state != "closed" else EMPTY

@@ -33,7 +33,7 @@ BOOT_RETRIES = 10
 
 
 def boot(t: Turn, node: int, number: int) -> None:
-    """Boot a node as far as its tables, then wait for the nodes that may know more, or come up.
+    """Boot a node up to the loading of its tables. Then let it wait for nodes that may have later tables, or come up.
 
     `number` is the node's boot count; the event of an earlier boot does nothing. A node that is no member shuts down
     again.

@@ -16,10 +16,10 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def lose_disks(t: Turn, nodes: int, why: str, entry: int | None) -> None:
-    """Remove what nodes that are down, given as bits, have on their disks.
+    """Delete all data on the disks of nodes that are down, given as bits.
 
-    `why` is the reason of the loss and `entry` the trace entry that causes it. Where other nodes have not noticed yet
-    that these nodes are down, they learn of the loss when they do.
+    `why` is the reason of the loss and `entry` the trace entry that causes it. Nodes that have not noticed yet that
+    these nodes are down learn of the loss when they do.
     """
     focus = focused(t)
     for side in sides(t):

@@ -139,7 +139,7 @@ def stand_alone(turn: Turn, node: int) -> None:
 def defer_reset(turn: Turn, node: int) -> bool:
     """Return True if the reset of a node has to wait until the other members can remove it.
 
-    The node's Mnesia, or its member of Khepri's group, runs for the reset and is new to the others, so nodes that had
+    The reset starts Mnesia, or the member of Khepri's group, on the node. It is new to the other nodes: those that had
     not noticed that the node went down notice it now.
     """
     stopping.notice_pending_down(turn, node)
@@ -171,8 +171,8 @@ def force_boot(turn: Turn, node: int) -> None:
 def knows_same_queues(turn: Turn, node: int) -> bool:
     """Return True if a node may boot from the records on its disk; otherwise refuse the step.
 
-    It may not where a name on its disk means a queue that was deleted since, while the others know a later quorum queue
-    of that name. A real node would serve a classic queue, and of a quorum queue members of both would meet.
+    Refuse it if the disk has a record of a deleted queue, while the other nodes have a later quorum queue of that name.
+    A real node would serve the deleted classic queue, or bring a member of the deleted quorum queue to the later one.
     """
     remembered = turn.nodes[node].remembers
     known = {} if remembered is None else remembered.queues
@@ -208,11 +208,11 @@ def has_its_members(turn: Turn, node: int) -> bool:
 
 
 def forget_offline(turn: Turn, node: int, origin: int) -> None:
-    """Let a node that is down forget another while no node runs or boots.
+    """Let the node `origin`, which is down, forget another node while no node runs or boots.
 
-    The node then counts as the last to stop and boots without waiting (`rabbit_mnesia:remove_node_offline_node`). It
-    goes by its own disk alone: changes that the others made since, forgotten nodes included, are given up. With Khepri
-    the command does not exist.
+    `origin` then counts as the last node to stop and boots without waiting (`rabbit_mnesia:remove_node_offline_node`).
+    Only the records on its own disk count: changes that other nodes made later are lost, also that they forgot nodes.
+    With Khepri the command does not exist.
     """
     known = known_members(turn, origin)
     name, at = turn.settings.names[node], turn.settings.names[origin]

@@ -214,7 +214,10 @@ def say_taken_over(t: Turn, node: int) -> int | None:
 
 
 def bring_back(t: Turn, q: Queue, old: int) -> None:
-    """Take a master for which this side waits from the disk of its node, which was on side `old`, if that has one."""
+    """Replace a queue's content by the copy on its master's disk, as the master returns from side `old`.
+
+    Do nothing if side `old` does not have the queue.
+    """
     if q.name not in t.sides[old].queues:
         return
     from_disk, had = t.sides[old].queues[q.name], q.content
@@ -228,7 +231,7 @@ def bring_back(t: Turn, q: Queue, old: int) -> None:
 
 
 def leave_side(t: Turn, old: int, node: int, entry: int | None) -> None:
-    """Remove a node's copies from the side that it has left."""
+    """Remove the copies of a node that leaves side `old` from that side's queues."""
     side = t.sides[old]
     for name in sorted(side.queues):
         bookkeeping.give_up(t, name, leave(side, name, node), "side_given_up", because=entry)

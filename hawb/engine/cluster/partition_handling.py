@@ -39,10 +39,9 @@ POLL_US = 1_000_000
 
 
 def seen(t: Turn, node: int) -> int:
-    """Return the members whose Erlang nodes count as connected to a node, itself included, as bits.
+    """Return the members to which a node counts as connected by Erlang, itself included, as bits.
 
-    For a running node, these exclude the nodes that it has seen go down. For a paused node, these are the nodes that it
-    reaches.
+    A running node does not count nodes that it has seen go down. A paused node counts the nodes that it reaches.
     """
     bits, runs = 1 << node, runs_anywhere(t, node)
     for other in range(t.setup.nodes):

@@ -89,9 +89,9 @@ def keep_own(t: Turn, q: Queue) -> None:
 
 
 def find_records(t: Turn, node: int, found: int) -> None:
-    """Give a booting node the records of the node that it has found, or those on its own disk if it has found none.
+    """Give a booting node the records of the node `found`, or those on its own disk if `found` is NOWHERE.
 
-    Make its side the current one.
+    Make the booting node's side the current one.
     """
     old = t.nodes[node].side
     if found == NOWHERE:
@@ -117,7 +117,7 @@ def take_over_records(t: Turn, node: int, old: int, side: int) -> None:
 def go_back(t: Turn, node: int) -> None:
     """Let a node boot from the records on its own disk, as a side of its own.
 
-    Other nodes may have newer records. They keep those until they boot and find this node running.
+    Other nodes may have newer records. They keep these until they boot and find this node running.
     """
     if not remembers(t, node):
         return

@@ -40,9 +40,9 @@ def restored(turn: Turn, node: int) -> MutableSide:
 
 
 def perhaps_delivered(turn: Turn, name: str, node: int, content: Runs) -> Runs:
-    """Return those messages on a node's disk that may have been delivered before.
+    """Return the messages on a node's disk that may have been delivered before.
 
-    A master that was shut down has recorded its deliveries; of every other copy it may be all messages.
+    After a controlled stop the disk says which; otherwise any of them may have been.
     """
     remembered = turn.nodes[node].remembers
     queue = remembered.queues.get(name) if remembered else None
@@ -64,9 +64,9 @@ def on_own_disk(turn: Turn, name: str, node: int) -> Runs | None:
 
 
 def as_recorded(queue: Queue, now: Queue) -> Queue:
-    """Return the record of a quorum queue without a leader, under the policies of a remembered record.
+    """Return the record of a quorum queue without a leader, with the policies of a remembered record.
 
-    Its group is the same on all sides, and keeps the settings that it received last.
+    All sides share the queue's Raft group, which keeps the settings that it received last.
     """
     before = queue.pending_settings or queue.quorum_settings
     return replace(

@@ -63,9 +63,9 @@ def schedule_node_down(t: Turn, node: int, delay_us: int, priority: int) -> None
 
 
 def cancel_node_down(t: Turn, node: int) -> bool:
-    """Unschedule that other nodes notice that a node went down; return True if it was scheduled.
+    """Take a node's failure detection off the agenda; return True if it was scheduled.
 
-    Its cause becomes the cause of what follows.
+    What happens next has the same cause as the failure detection had.
     """
     event = NodeGoneNoticed(node)
     t.because = t.cause_of(event)

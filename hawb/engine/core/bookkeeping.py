@@ -34,9 +34,9 @@ def refuse(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
 
 
 def take_after_all(turn: Turn, queue: str, numbers: Runs, event: str = "messages_taken_after_all") -> None:
-    """Book messages as taken that were booked as refused.
+    """Move messages in the ledger from refused to accepted.
 
-    A mirror that takes over now had them, or a channel sends them again.
+    A mirror that has been promoted has them, or a channel sends them again.
     """
     if numbers:
         turn.book(queue, refused=runs.minus(turn.account(queue).refused, numbers))
@@ -44,7 +44,7 @@ def take_after_all(turn: Turn, queue: str, numbers: Runs, event: str = "messages
 
 
 def take_back(turn: Turn, queue: str, numbers: Runs) -> None:
-    """Book messages as back in the queue that were lost or had left it: an old copy is served again."""
+    """Book messages as back in the queue that were lost or removed, because an old copy is served again."""
     if not numbers:
         return
     had = turn.account(queue)
@@ -83,9 +83,9 @@ def note_promotion(turn: Turn, queue: Queue, synchronised: bool) -> None:
 
 
 def remove(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
-    """Book messages as having left the queue for `reason`.
+    """Book messages as removed from the queue for `reason`.
 
-    Messages that another side still holds are only noted: the reason holds once that side gives them up.
+    For messages that another side still holds, only note the reason until that side drops them.
     """
     if numbers:
         still = runs.common(numbers, turn.held_elsewhere(queue))
@@ -95,9 +95,9 @@ def remove(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
 
 
 def give_up(turn: Turn, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
-    """Book messages that the current side has given up and no side holds any more.
+    """Book messages that the current side has dropped, unless any side still holds them.
 
-    They count as removed if they left the queue on another side for a noted reason, else as lost.
+    Messages that left the queue on another side for a noted reason count as removed, all others as lost.
     """
     gone = runs.minus(numbers, runs.union(turn.held_elsewhere(queue), turn.held_here(queue)))
     for reason, noted in turn.account(queue).left_one_side:

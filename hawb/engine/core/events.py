@@ -13,7 +13,7 @@ from hawb.rules.policies import Policy
 
 
 class GiveUp(Struct, frozen=True):
-    """An operation that waits for its queue has waited as long as it may."""
+    """The timeout of an operation that waits for its queue."""
 
     queue: str
     number: int

@@ -270,7 +270,7 @@ class Queue(Struct):
 
     @property
     def delivered(self) -> Runs:
-        """Return the messages that the queue would mark as redelivered if all its clients closed now."""
+        """Return the messages that would be marked as redelivered if all clients of the queue closed now."""
         return union(self.redelivered, self.counted(self.unacknowledged))
 
     def counted(self, numbers: Runs) -> Runs:

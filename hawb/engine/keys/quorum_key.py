@@ -156,9 +156,9 @@ def _renamed(nodes: Iterable[int], names: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class _Seen:
-    """Make keys of members from their entries after index `start`, with indices relative to `base`.
+    """Make keys of members from their log entries after index `start`.
 
-    Terms without a rank are kept as they are.
+    In a key, indices count from `base`, and a term is replaced by its rank if it has one.
     """
 
     def __init__(

@@ -38,9 +38,9 @@ from hawb.rules.quorum_declaration import QuorumSettings
 
 
 def room(queue: Queue, count: int, message_bytes: int) -> int:
-    """Return how many of `count` messages of a size the queue takes if no consumer takes any.
+    """Return how many of `count` messages of a size the queue accepts if no consumer takes any.
 
-    Under drop-head it takes all, and so does a quorum queue.
+    With overflow drop-head, and in a quorum queue, it accepts all.
     """
     limits = limits_of(queue)
     if limits.overflow == DROP_HEAD or queue.has_group:

@@ -204,12 +204,12 @@ def name_of(policy: Policy | None) -> str | None:
 def reconsider_all(
     turn: Turn, vhost: str, kind: str, changed: Iterable[Policy], known: Mapping[str, Queue]
 ) -> None:
-    """Match the policies of one kind again for every queue of a virtual host.
+    """Match the policies of one kind again with every queue of a virtual host.
 
-    A queue whose record is on disks only is passed over: it comes back under the policy of when it went, until policies
-    change again (`rabbit_policy:update_policies`, which reads the table in memory). `changed` are the policies that
-    came or went, and `known` what `settled_queues` returned before: a queue whose record is still the same is settled,
-    unless its name begins as their patterns do.
+    Skip a queue whose record is only on disks: it returns with the policy that it had, until policies change again
+    (`rabbit_policy:update_policies`, which reads the table in memory). `changed` are the new, changed and cleared
+    policies. `known` is the earlier result of `settled_queues`: a queue whose record has not changed since is settled,
+    unless its name begins as the patterns of `changed` do.
     """
     begins = tuple(beginning(policy.pattern) for policy in changed)
     settled, consumed_from = settled_queues(turn), deadlines.queues_with_timers(turn)
@@ -233,10 +233,10 @@ def reconsider_all(
 
 
 def settled_queues(turn: Turn) -> dict[str, Queue]:
-    """Return the queues that the last change of policies left as they were, and wrote no trace entry about.
+    """Return the records of the queues that the last change of policies did not change.
 
-    They are known by the policies of the current side and are their records at that time, so that a change of a policy
-    looks again only at queues that have changed since, and at those that it may concern.
+    The result belongs to the policies of the current side. The next change of a policy looks again only at queues that
+    have another record by then, and at queues that it may concern.
     """
     return _settled(_Known(turn.settings), _Known(turn.policies), _Known(turn.operator_policies))
 
@@ -305,7 +305,7 @@ def watch(turn: Turn, name: str) -> None:
 
 
 def compared(turn: Turn, event: PolicyCompared) -> None:
-    """Let a quorum queue apply a policy that changed while it had no leader, unless it has applied it already."""
+    """Let a quorum queue apply a policy that changed while it had no leader, unless it has already done so."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.master == event.node and seems_changed(turn, queue):
         turn.change_queue(event.queue, pending_settings=None)

@@ -44,9 +44,9 @@ def ask(t: Turn, g: Group, p: Proposal) -> None:
 
 
 def offer(t: Turn, g: Group, p: Proposal) -> None:
-    """Send a proposal to the leader that its channel knows of, if it reaches that leader.
+    """Send a proposal to the leader that its channel knows of, if the channel's node reaches that leader.
 
-    A leader that does not take it, or has left the group, leaves it waiting for the next leader.
+    If that node does not lead, or has left the group, the proposal waits for the next leader.
     """
     leader, channel = record(t, g).master, channel_of(t, p)
     if leader == NOWHERE or not is_member(t, g, leader) or not (p.node == NOWHERE or linked(t, p.node, leader)):
@@ -61,9 +61,9 @@ def offer(t: Turn, g: Group, p: Proposal) -> None:
 
 
 def offer_again(t: Turn, g: Group, leader: int, by: Callable[[Proposal], bool]) -> None:
-    """Send a leader the chosen waiting proposals that are not in its log.
+    """Send a new leader the chosen proposals that wait and are not in its log.
 
-    A channel that knows of another leader, because it cannot reach this one, has sent them there and sends nothing
+    A channel that does not reach this leader knows of another one. It has sent its proposals there, and sends none
     here.
     """
     for p in waiting_of(t, g):
@@ -79,7 +79,7 @@ def is_taken(t: Turn, g: Group, leader: int, number: int) -> bool:
 
 
 def has_under_way(t: Turn, g: Group, by: Callable[[Proposal], bool]) -> bool:
-    """Return True if any chosen proposal is not applied yet, so that what its channel sends next comes behind it."""
+    """Return True if a chosen proposal is not applied yet: later proposals of its channel have to wait for it."""
     for p in waiting_of(t, g):
         if p.node != GONE and is_chosen(p, by):
             return True
@@ -87,10 +87,10 @@ def has_under_way(t: Turn, g: Group, by: Callable[[Proposal], bool]) -> bool:
 
 
 def is_in_sight(t: Turn, g: Group, p: Proposal) -> bool:
-    """Return True if a leader, whose side is the current one, receives a waiting proposal.
+    """Return True if a waiting proposal reaches a leader on the current side.
 
-    It receives its own proposals and those of channels on its side. Channels that wait for their registration may be on
-    another side: the members that they have asked pass the proposal on.
+    The leader's own proposals do, and those of channels on its side. A channel that waits for its registration may be
+    on another side: the members that it has asked pass the proposal on.
     """
     here = p.node == NOWHERE or (p.node != GONE and t.nodes[p.node].side == focused(t))
     return here or not is_registered(t, g, channel_of(t, p))
@@ -112,10 +112,10 @@ def drop_orphans(t: Turn, g: Group) -> None:
 def set_unsent_aside(t: Turn, g: Group) -> None:
     """Count messages as refused that are in no log any more although their channels reach a leader with a majority.
 
-    Such a channel does not send them again until it next publishes to the queue, or learns of another leader. A new
-    leader informs the channels that it is connected to, once (`rabbit_fifo:state_enter`). A channel on the other side
-    of a partition learns nothing, then or when the links work again. Its next message goes to the former leader, which
-    rejects it; then the channel sends again all that is pending (`rabbit_fifo_client:handle_ra_event`). In 4.3 the
+    Such a channel sends them again only when it next publishes to the queue, or learns of another leader. A new leader
+    informs the channels that it is connected to, once (`rabbit_fifo:state_enter`). A channel on the other side of a
+    partition is not informed, not even when the links work again. Its next message goes to the former leader, which
+    rejects it; then the channel sends all pending messages again (`rabbit_fifo_client:handle_ra_event`). In 4.3 the
     leader also informs the channels of a node that is connected again (`rabbit_fifo`, nodeup).
     """
     focus = focused(t)
@@ -129,10 +129,7 @@ def set_unsent_aside(t: Turn, g: Group) -> None:
 
 
 def end_waiting(t: Turn, g: Group, number: int) -> bool:
-    """Remove a committed proposal from those that wait.
-
-    Return True if its channel is still there and has not given it up.
-    """
+    """Remove a committed proposal from those that wait; return True if its channel still waits for the result."""
     waits = False
     for p in waiting_of(t, g):
         if p.number == number:

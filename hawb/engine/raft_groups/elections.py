@@ -82,10 +82,10 @@ def arm(t: Turn, g: Group, node: int) -> None:
 
 
 def ask_who_leads(t: Turn, g: Group, member: Member) -> None:
-    """Let a member that has lost its disk ask for votes, as every member that starts without a leader does.
+    """Let a member that has lost its disk ask for votes, as every member does that starts without a leader.
 
-    It cannot be elected, but a leader answers that it leads: it has nothing else to send to a member whose log it takes
-    for complete.
+    It cannot be elected, but the leader answers it: the leader sends nothing else to a member whose log it counts as
+    complete.
     """
     left = ALL_NODES
     leader = latest_leader(t, g, left)

@@ -140,7 +140,7 @@ def rejects(t: Turn, g: Group, channel: Channel | None) -> bool:
 
 
 def silent_us(t: Turn, a: int, b: int) -> int:
-    """Return the time until the connection of two nodes over a cut link is given up; 0 if it has been."""
+    """Return the time until two nodes give up their connection over a cut link; 0 if they have done so."""
     given_up = LinksTimeOut(t.cuts[min(a, b), max(a, b)])
     return next((entry[TIME_US] - t.now_us for entry in t.agenda if entry[EVENT] == given_up), 0)
 
@@ -210,7 +210,7 @@ def be_pending(t: Turn, name: str, operation: Enqueue, numbers: Runs) -> None:
 def reject_first(t: Turn, g: Group, p: Proposal, most: int) -> None:
     """Let a channel reject up to `most` messages of a proposal; the rest stays in its place.
 
-    A channel rejects all that it was to publish to a full queue, and some where no member registers it.
+    A channel rejects all messages to a full queue, and some if no member registers the channel.
     """
     failed = runs.head(p.numbers, most)
     left = runs.minus(p.numbers, failed)

@@ -62,10 +62,10 @@ def commit_at_once(t: Turn, g: Group, says: object, count: int, size_bytes: int)
 
 
 def enter_at_once(t: Turn, g: Group, p: Proposal, count: int, size_bytes: int) -> None:
-    """Commit what flowed to a leader over a channel that has more under way.
+    """Commit messages of a flow whose channel has other proposals under way.
 
-    It is a proposal of `count` messages behind those that were sent before, to be applied in the order of the log
-    (`rabbit_fifo_client`, sequence numbers).
+    They become a proposal of `count` messages, which is applied after the earlier ones (`rabbit_fifo_client`, sequence
+    numbers).
     """
     leader = latest_leader(t, g, ALL_NODES)
     member, out = member_of(t, g, leader), outbox(t)
@@ -79,7 +79,7 @@ def enter_at_once(t: Turn, g: Group, p: Proposal, count: int, size_bytes: int) -
 
 
 def is_steady(t: Turn, g: Group, node: int, others: int) -> bool:
-    """Return True if a leader and all members that it reaches are level, so that nothing else is under way."""
+    """Return True if a leader and all members that it reaches have the same log and commit index, and know it."""
     leads = member_of(t, g, node)
     last, group = leads.last_index, members_of(t, leads)
     if leads.commit_index != last or leads.written != last or g.applied != last or leads.role != LEADER:
@@ -97,7 +97,7 @@ def is_steady(t: Turn, g: Group, node: int, others: int) -> bool:
 
 
 def is_abreast(peer: Peer, member: Member, leads: Member) -> bool:
-    """Return True if a member has all that its leader has, on disk and committed, and the leader knows it."""
+    """Return True if a member has written and committed the leader's whole log, and the leader knows it."""
     last = leads.last_index
     if peer.match_index != last or peer.commit_sent != last or peer.commit_index != last or member.asked:
         return False

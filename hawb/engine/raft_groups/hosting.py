@@ -156,10 +156,10 @@ def finish(t: Turn, g: Group, member: Member, out: Out, before: BeforeStep) -> N
 
 
 def do(t: Turn, g: Group, output: Output) -> None:
-    """Act on one output of a member.
+    """Carry out one output of a member.
 
-    Term and vote are written before anything is sent. The queue is one for all members, so a snapshot changes nothing
-    in it.
+    Term and vote are written before anything is sent. All members share one simulated queue, so a snapshot does not
+    change it.
     """
     if output.effect == SEND:
         send(t, g, output)

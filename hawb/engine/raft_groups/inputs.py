@@ -67,7 +67,7 @@ def arrive(turn: Turn, group: Group, event: RaftArrives) -> None:
 
 @at_member
 def written(turn: Turn, group: Group, event: RaftWritten) -> None:
-    """Report to a member that a write to its disk is complete; ignore writes from before its node was started again."""
+    """Report to a member that a write to its disk is complete, unless its node was started again meanwhile."""
     if turn.nodes[event.node].boots == event.boot:
         hosting.written(turn, group, event.node, event.written)
 

@@ -134,7 +134,7 @@ def is_planned(t: Turn, g: Group, kind: type, node: int) -> bool:
 
 
 def await_handover(t: Turn, g: Group, node: int) -> None:
-    """Schedule that a leader takes commands again if its handover has led to nothing."""
+    """Schedule that a leader accepts commands again if its handover to another member failed."""
     t.schedule(CONDITION_US, HandoverDue(g.name, node, g.number), priority=TIMER)
 
 
@@ -189,7 +189,7 @@ def plan_arrival(t: Turn, g: Group, message: AnyMessage, delay_us: int) -> None:
 
 
 def note_ballot(t: Turn, g: Group, message: AnyMessage, due_us: int, *, arrived: bool) -> None:
-    """Record a message of an election, unless it is the group's first: that is part of the declaration."""
+    """Record a message of an election, except of a group's first election, which is a part of the declaration."""
     if isinstance(message, OfElection) and g.applied and t.traced:
         t.ballots.append(Ballot(t.now_us, g.name, message, due_us, arrived))
 
@@ -262,7 +262,7 @@ def begin_member(_: Turn, g: Group, node: int, members: int) -> None:
 
 
 def drop_member(_: Turn, g: Group, node: int) -> None:
-    """Delete a member with all that it has on its node's disk, if there is one."""
+    """Delete a node's member with its log, if the node has one."""
     g.members.pop(node, None)
 
 
@@ -321,8 +321,8 @@ def count_times(t: Turn, g: Group) -> None:
 def crown(t: Turn, g: Group, leader: Member) -> None:
     """Record the election of a leader.
 
-    Its log has all that was ever committed (Raft's leader completeness), except for what was on disks that are lost.
-    The first election, which is part of the declaration, does not count.
+    The leader's log has every committed entry (Raft's leader completeness), except entries that were lost with a disk.
+    The first election is a part of the declaration and does not count.
     """
     name, node = g.name, leader.id
     if name == STORE:

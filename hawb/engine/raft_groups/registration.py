@@ -72,9 +72,9 @@ def asks_unreachable_node(t: Turn, g: Group, channel: Channel) -> bool:
 def registration_us(t: Turn, g: Group, channel: Channel) -> int:
     """Return how long a channel waits for its registration, in microseconds.
 
-    It asks, one after the other, the members that it reaches, each of which passes the request on to the leader or
-    waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`). A node beyond a cut link it asks until the
-    connection is given up, and after that until it fails to connect.
+    The channel asks the members that it reaches one after the other. Each passes the request on to the leader, or waits
+    for a leader (`ra_server_proc:multi_statem_call`, `maybe_redirect`). A node behind a cut link is asked until the
+    connection is given up, and later until it fails to connect.
     """
     if asks_unreachable_node(t, g, channel):
         node, here = asked_node(t, g, channel), node_of(channel)

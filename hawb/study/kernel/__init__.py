@@ -4,8 +4,8 @@ The kernel plays what the engine plays, event by event: the same events at the s
 the same counter behind the same draws, for one queue, without a trace. It compiles RabbitMQ's decisions from
 `hawb.rules`. `setup.refused` refuses by name what it leaves out. A trial in which only the course of events shows that
 the kernel cannot follow, or that a table is too small, falls back to the engine (`state.hand_to_engine`).
-`tests/study/test_kernel_agreement.py`, `tests/study/test_kernel_partitions.py` and `tests/study/test_kernel_quorum.py`
-check that both do the same.
+`test_kernel_agreement.py`, `test_kernel_partitions.py`, `test_kernel_khepri.py` and `test_kernel_quorum.py` of
+`tests/study` check that both do the same.
 
 Messages are numbered by those that the queue has taken, without refused ones. So a queue's content is a few windows,
 and a mirror's is the part of it taken after the mirror joined (`since`).
@@ -57,6 +57,13 @@ compiled from the same code with other parts, too, so that a study of the one do
 - `quorum_nodes`, `quorum_flows`, `quorum_trial`: the parts of a trial that differ from a classic queue's
 - `out_of_reach`: what a cut link holds up, of which there is nothing
 
+For a classic queue in a cluster with Khepri, parts are those of a trial without a metadata store, and of the group of a
+quorum queue's trial.
+
+- `khepri_state`: the record of a trial, with the metadata store's group
+- `khepri_trial`: the parts of a trial that differ
+- `partitioned_khepri_trial`: the same, and how sides join again, in a network whose links may fail
+
 For a quorum queue in a network whose links may fail, parts are those of a trial of a quorum queue, and of one in such a
 network.
 
@@ -73,6 +80,9 @@ search distinguishes more than a trial.
   mirrors, the fate of messages, and what nodes remember
 - `search_names`, `search_sets`, `search_key`: the key of a state
 - `search_moves`, `search`: the possible steps, the result of each, and the parts that differ
+
+For a search of a classic queue beside Khepri, parts are those of a search, of a trial of such a queue, and of a search
+with a quorum queue (`khepri_search`).
 
 For a search with a quorum queue without consumers, beside Khepri in 4.3, parts are those of a search, of a trial of a
 quorum queue, and of one in a network whose links may fail.

@@ -15,7 +15,7 @@ def say_refused(t, node):
 
 @inner
 def store_starts(t, node):
-    """Do nothing: a classic queue's trial has no metadata store."""
+    """Do nothing: without Khepri there is no metadata store."""
 
 
 @inner

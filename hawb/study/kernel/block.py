@@ -16,6 +16,9 @@ from hawb.study.engine_trial import PLACEMENT
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
 from hawb.study.kernel import (
+    khepri_state,
+    khepri_trial,
+    partitioned_khepri_trial,
     partitioned_quorum_state,
     partitioned_quorum_trial,
     partitioned_state,
@@ -108,8 +111,18 @@ partitioned_quorum_played = with_parts(
 partitioned_played = with_parts(played, partitioned_trial.PARTS)
 """The player of a classic queue's trials in a network whose links may fail."""
 
+khepri_played = with_parts(played, khepri_trial.PARTS)
+"""The player of a classic queue's trials in a cluster with Khepri."""
+
+partitioned_khepri_played = with_parts(played, partitioned_khepri_trial.PARTS)
+"""The player of a classic queue's trials in a cluster with Khepri whose links may fail."""
+
 PLAYERS = {
     state.TRIAL: (played, state.WORDS_BEFORE_TABLES),
+    khepri_state.KHEPRI_TRIAL: (khepri_played, khepri_state.WORDS_BEFORE_TABLES),
+    khepri_state.PARTITIONED_KHEPRI_TRIAL: (
+        partitioned_khepri_played, khepri_state.WORDS_BEFORE_PARTITIONED_TABLES,
+    ),
     partitioned_state.PARTITIONED_TRIAL: (partitioned_played, partitioned_state.WORDS_BEFORE_TABLES),
     quorum_state.QUORUM_TRIAL: (quorum_played, quorum_state.WORDS_BEFORE_TABLES),
     partitioned_quorum_state.PARTITIONED_QUORUM_TRIAL: (

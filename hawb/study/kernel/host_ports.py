@@ -168,15 +168,18 @@ def is_planned(t, g, kind, node):
 
 @inner
 def outbox(t):
-    """Empty the outbox for the outputs of a member's step, and return it."""
-    t.queue.out = 0
+    """Empty the outbox for the outputs of a member's step, and return it.
+
+    The metadata store's record has the number of outputs, of whichever group.
+    """
+    t.store.out = 0
     return t
 
 
 @with_arrays
 def outputs(out):
     """Return the outputs, in their order."""
-    return out.out[: out.queue.out]
+    return out.out[: out.store.out]
 
 
 @inner

@@ -1,8 +1,8 @@
 """Khepri in a trial or a search: the metadata store of 4.3 as a second Raft group, `hawb.engine.cluster.khepri`.
 
-Its log has the entries that open terms, and one for each node that is marked as drained, forgotten or joins: in a trial
-no other metadata changes. A trial in which a node is to be marked or forgotten while the store has no majority falls
-back to the engine.
+Its log has the entries that open terms, and one for each node that is marked as drained, forgotten or joins, and for a
+classic queue that is declared again: in a trial no other metadata changes. A trial in which a node is to be marked or
+forgotten while the store has no majority falls back to the engine.
 """
 
 from __future__ import annotations

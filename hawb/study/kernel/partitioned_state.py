@@ -171,6 +171,12 @@ def put_aside(t, place, number):
     copy_windows(t.behind, t.kept_behind[place])
     copy_windows(t.unwritten, t.kept_unwritten[place])
     copy_rows(t.waiting, t.kept_waiting[place], t.queue.waiting)
+    keep_view(t, place)
+
+
+@inner
+def keep_view(t, place):
+    """Do nothing: without Khepri no side sees a leader of the metadata store."""
 
 
 @inner
@@ -190,8 +196,14 @@ def take_up(t, place):
     copy_windows(t.kept_behind[place], t.behind)
     copy_windows(t.kept_unwritten[place], t.unwritten)
     copy_rows(t.kept_waiting[place], t.waiting, t.queue.waiting)
+    take_view(t, place)
     t.net.focus, t.kept_side[place] = t.kept_side[place], NO_SIDE
     show_nodes(t)
+
+
+@inner
+def take_view(t, place):
+    """Do nothing: without Khepri no side sees a leader of the metadata store."""
 
 
 @inner
@@ -243,7 +255,7 @@ def look_from_outside(t):
 def oldest(t):
     """Return the number of the oldest side."""
     number = t.net.focus
-    for place in range(MOST_SIDES):
+    for place in range(len(t.kept_side)):
         if t.kept_side[place] != NO_SIDE:
             number = min(number, t.kept_side[place])
     return number

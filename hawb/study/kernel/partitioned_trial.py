@@ -53,7 +53,7 @@ from hawb.study.kernel.state import (
     hand_to_engine,
     remove_row,
 )
-from hawb.study.kernel.trial import handle
+from hawb.study.kernel.trial import handle, read_message
 from hawb.study.kernel.upkeep import idle, look
 
 CUT, CUT_LINK, HEAL = histories.CUT, histories.CUT_LINK, histories.HEAL
@@ -98,6 +98,7 @@ def happen(t, row):
 
     If that side is gone an event about the queue does not happen.
     """
+    read_message(t, row)
     number, kind, side = t.agenda[row, NUMBER], t.agenda[row, KIND], t.agenda[row, SIDE]
     a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
     remove_row(t, row)

@@ -70,12 +70,18 @@ def replace(t, node):
         t.moment.virgin, t.nodes[node].believes = 0, 0
     elif running_bits(t):
         look_from_outside(t)
-        t.moment.without_member |= 1 << node & t.queue.recorded
+        note_missing_member(t, node)
         if not t.moment.forgotten >> node & 1:
             forget_node(t, node, first_running(t))
         if t.moment.forgotten >> node & 1:
             look_from_outside(t)
             join(t, node)
+
+
+@inner
+def note_missing_member(t, node):
+    """Note that the queue is to get a member again on an empty node, if it has one there."""
+    t.moment.without_member |= 1 << node & t.queue.recorded
 
 
 @inner
@@ -126,10 +132,16 @@ def forget_node(t, node, origin):
     t.moment.forgotten |= 1 << node
     if t.setup.khepri and t.store.master != NONE and bits_in(t.store.present) > 1:
         remove_member_of_store(t, t.store, t.store.master, node)
+    bequeath(t, node)
     lose_members_at(t, node)
     lose_channels_of(t, node)
     if not t.setup.khepri:
         lose_member_of_forgotten(t, node)
+
+
+@inner
+def bequeath(t, node):
+    """Do nothing: a quorum queue is on no single node."""
 
 
 @inner

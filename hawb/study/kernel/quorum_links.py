@@ -55,20 +55,32 @@ def take_up(t, place):
 
 @inner
 def take_in(t, best, side):
-    """Merge a side into the best one, on which the events at its nodes happen; its other events are dropped."""
+    """Merge a side into the best one, on which its events go on, as far as they do."""
+    focus_on(t, best)
     row = first_of_side(t, side)
     while row != NONE:
-        if is_of_side(t.agenda[row, KIND]):
-            remove_row(t, row)
-        else:
+        if goes_on(t, t.agenda[row, KIND], side):
             t.agenda[row, NUMBER], t.agenda[row, SIDE] = next_number(t), best
+        else:
+            remove_row(t, row)
         row = first_of_side(t, side)
-    focus_on(t, best)
+    adopt(t, best, side)
     for node in range(t.setup.nodes):
         if t.nodes[node].side == side:
             t.nodes[node].side = best
     drop_side(t, side, 0)
     show_nodes(t)
+
+
+@inner
+def goes_on(t, kind, side):
+    """Return True if an event of a side that is merged into another is at a node."""
+    return not is_of_side(kind)
+
+
+@inner
+def adopt(t, best, side):
+    """Do nothing: a quorum queue is one on all sides."""
 
 
 @inner
@@ -180,9 +192,11 @@ def see_members(t):
     look_around(t, t.queue)
 
 
-PARTS = {
-    partitioned_state.put_aside: put_aside, partitioned_state.take_up: take_up, network_ports.take_in: take_in,
-    host_ports.hosted: hosted, host_ports.reached: reached, host_ports.in_sight: in_sight,
-    enqueuers.silent_us: silent_us, departure.fall_silent: fall_silent, network_ports.be_silent: be_silent,
+OF_MEMBERS = {
+    network_ports.take_in: take_in, host_ports.hosted: hosted, host_ports.reached: reached,
+    host_ports.in_sight: in_sight, enqueuers.silent_us: silent_us, departure.fall_silent: fall_silent,
+    network_ports.be_silent: be_silent,
 }  # fmt: skip
-"""The functions of a quorum queue's group where links may fail, by those that they replace."""
+"""The functions of a group's members where links may fail, by those that they replace."""
+PARTS = OF_MEMBERS | {partitioned_state.put_aside: put_aside, partitioned_state.take_up: take_up}
+"""The same, and those of the sides of a quorum queue's trial."""

@@ -166,17 +166,17 @@ def lose_unwritten(t, member):
 @inner
 def say(t, effect, member, first, second):
     """Add an output."""
-    row = t.queue.out
+    row = t.store.out
     if row == len(t.out):
         raise OverflowError("more is to be done than a trial has room for")
     t.out[row].effect, t.out[row].source, t.out[row].first, t.out[row].second = effect, member.id, first, second
-    t.queue.out += 1
+    t.store.out += 1
 
 
 @inner
 def put_message(t, kind, member, to, first, second, third, fourth, fifth):
     """Send a message, word by word (`quorum_state.COLUMN_OF`)."""
-    message = t.out[t.queue.out]
+    message = t.out[t.store.out]
     say(t, SEND, member, first, second)
     message.target, message.kind, message.term = to, kind, member.term
     message.third, message.fourth, message.fifth = third, fourth, fifth

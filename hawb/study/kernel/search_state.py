@@ -21,7 +21,9 @@ from hawb.study.kernel.partitioned_state import (
     first_running,
     focus_on,
     is_side,
+    keep_view,
     show_nodes,
+    take_view,
 )
 from hawb.study.kernel.state import (
     BOOK,
@@ -98,6 +100,7 @@ def put_aside(t, place, number):
     """Copy the records of the current side to a place, as those of the side of that number."""
     t.kept_side[place] = number
     remember_at(t, place)
+    keep_view(t, place)
 
 
 @inner
@@ -120,6 +123,7 @@ def take_up(t, place):
     Fields that are the same for all sides stay as they are.
     """
     show(t, place)
+    take_view(t, place)
     t.net.focus, t.kept_side[place] = t.kept_side[place], NO_SIDE
     show_nodes(t)
 

@@ -22,6 +22,7 @@ from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.engine_trial import scenario
 from hawb.study.environment import HOURS, ByHour, Environment, Traffic
+from hawb.study.kernel.khepri_state import KHEPRI_TRIAL, PARTITIONED_KHEPRI_TRIAL
 from hawb.study.kernel.partitioned_quorum_state import PARTITIONED_QUORUM_TRIAL
 from hawb.study.kernel.partitioned_state import PARTITIONED_TRIAL
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
@@ -37,9 +38,9 @@ LARGEST = 2**62
 def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarray:
     """Return a trial before it is played: one row.
 
-    It is of `state.TRIAL`, or of `quorum_state.QUORUM_TRIAL` for a quorum queue; if links may fail, of
-    `partitioned_state.PARTITIONED_TRIAL` or `partitioned_quorum_state.PARTITIONED_QUORUM_TRIAL`. Raise ValueError with
-    the reason for what the kernel cannot do.
+    It is of `state.TRIAL`, of `khepri_state.KHEPRI_TRIAL` for a classic queue of 4.3, or of `quorum_state.QUORUM_TRIAL`
+    for a quorum queue; if links may fail, of the type of the same name with PARTITIONED_. Raise ValueError with the
+    reason for what the kernel cannot do.
     """
     reason = refused(design, environment)
     if reason is not None:
@@ -98,6 +99,8 @@ def kind_of(design: Design, environment: Environment) -> np.dtype:
     """Return the record type of a trial."""
     if design.queue_type == "quorum":
         return QUORUM_TRIAL if environment.partitions is None else PARTITIONED_QUORUM_TRIAL
+    if design.profile.khepri:
+        return KHEPRI_TRIAL if environment.partitions is None else PARTITIONED_KHEPRI_TRIAL
     return TRIAL if environment.partitions is None else PARTITIONED_TRIAL
 
 
@@ -220,9 +223,6 @@ def rate_of_day(environment: Environment) -> float:
 
 
 REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
-    "version: classic queues with the metadata store of 4.3": lambda design, _: (
-        design.queue_type == "classic" and design.profile.khepri
-    ),
     "arguments: arguments of queues": lambda design, _: bool(set(design.arguments) - known_arguments(design)),
     "policy: settings beside those of mirrors and the delivery limit": lambda design, _: bool(unknown_settings(design)),
     "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,

@@ -86,6 +86,12 @@ def set_up(t):
     t.queue.synchronised = t.queue.mirrors
     for k in range(t.queue.mirrors):
         t.synchronised[k] = t.mirrors[t.queue.mirrors - 1 - k]
+    set_up_store(t)
+
+
+@inner
+def set_up_store(t):
+    """Do nothing: without Khepri there is no metadata store."""
 
 
 @inner
@@ -179,10 +185,16 @@ def one(t, stop_us):
 @inner
 def happen(t, row):
     """Handle the event in a row."""
+    read_message(t, row)
     number, kind = t.agenda[row, NUMBER], t.agenda[row, KIND]
     a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
     remove_row(t, row)
     handle(t, number, kind, a, b, c, d)
+
+
+@inner
+def read_message(t, row):
+    """Do nothing: without a Raft group no event is a message between members."""
 
 
 @inner

@@ -84,7 +84,8 @@ def flown(after: Moment, before: Moment | None, names: Sequence[str], chosen: st
     and the cluster has no classic queue, from which they would draw the attention away. Each has the keys of a movement
     but `phase`; its `term`; and `at`, the candidates that it marks if nothing moves.
     """
-    if before is None:
+    has_classic = any(queue.type == CLASSIC for side in after.state.sides for queue in side.queues.values())
+    if before is None or (has_classic and not chosen):
         return []
     ballots, known = after.all_ballots(), before.all_ballots()
     pairs = enumerate(zip(ballots, known, strict=False))
@@ -93,11 +94,9 @@ def flown(after: Moment, before: Moment | None, names: Sequence[str], chosen: st
     branches = [*ballots[common : common + 1], *known[common : common + 1]]
     since_us = min([before.state.time_us, *(ballot.t_us - 1 for ballot in branches)])
     events = [one for one in Elections(after, names).events(ballots) if one.t_us > since_us]
-    groups = {one.group for one in events}
-    has_classic = any(queue.type == CLASSIC for side in after.state.sides for queue in side.queues.values())
     if chosen:
         events = [one for one in events if one.group == chosen]
-    elif len(groups) > MOST_GROUPS or has_classic:
+    elif len({one.group for one in events}) > MOST_GROUPS:
         return []
     together: dict[tuple, list[BallotEvent]] = {}
     for one in sorted(events, key=lambda one: one.t_us):

@@ -75,7 +75,7 @@ def perhaps(loss: Possible, names: Names, queues: str, begins_us: int) -> str:
 
 
 def fate(loss: Possible, are: str) -> str:
-    """Return what happens to such messages, and on what it depends; `are` is "are" or "were"."""
+    """Return a clause about messages that may be lost, with its condition; `are` is "are" or "were"."""
     if loss.cause == APART:
         return "will be lost when their partition restarts, if there are any"
     return f"{are} lost, {'unless clients had taken them by then' if loss.listed else 'if there were any'}"
@@ -154,7 +154,7 @@ def _led_from(queue: str, at_us: int, incident: Incident) -> tuple[str | None, i
 
 
 def _node(outcome: dict[str, Any] | None, place: int | None) -> str | None:
-    """Return the node on which messages were lost: that of the event or of its nearest cause that has one."""
+    """Return the node of the event that lost messages, or of its nearest cause that names a node; None without one."""
     if outcome is None or place is None:
         return None
     event = outcome["events"][place]

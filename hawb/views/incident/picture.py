@@ -154,7 +154,7 @@ def _leader(one: ClusterEvent) -> str | None:
 def _legs(
     seen: Sequence[Seen], node_runs: Sequence[NodeRun], tears: Sequence[Tear], end_us: int, names: Names
 ) -> Iterator[Leg]:
-    """Yield the legs of a queue's way."""
+    """Yield the stretches of time for which a queue's master or leader stayed on a node."""
     open_: dict[str, int] = {}
     for at_us, node, mirrored in seen:
         for other, from_us in [*open_.items()]:

@@ -65,10 +65,10 @@ def delays_of(turn: Turn, publisher: Publisher, share: Share) -> tuple[tuple[int
 
 
 def wait_in_mailbox(turn: Turn, queue: Queue, operation: Publish | Settle) -> None:
-    """Put more of a flow into the mailbox of a queue that reads nothing.
+    """Put further messages or answers of a flow into the mailbox of a queue that is blocked.
 
-    It joins an operation of the same flow that waits there, but does not overtake what came in between: another
-    publisher's messages, or anything that does not flow.
+    Add them to an operation of the same flow that waits there, unless anything else came after it: messages of another
+    publisher, or an operation that is no flow.
     """
     for one in reversed(queue.waiting):
         if is_more_of(operation, one.operation):

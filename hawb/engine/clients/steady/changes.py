@@ -69,8 +69,8 @@ def there_by(t: Turn, q: Queue, c: Consumer, tick: int) -> int:
 def room_made(t: Turn, q: Queue | None, c: Consumer, count: int) -> int:
     """Return how many more messages a consumer can receive because of its next `count` acknowledgements.
 
-    Acknowledgements for deliveries of an earlier master free no credit, unless they settle messages that were
-    redelivered; then the later ones for these messages free none.
+    Acknowledgements of deliveries from a former master free credit only if they settle messages that were redelivered.
+    Then later acknowledgements of the same messages free none.
     """
     if not count:
         return 0

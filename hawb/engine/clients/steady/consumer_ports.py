@@ -59,8 +59,8 @@ def flowing_queues(t: Turn) -> list[Queue]:
 def lacked_up_to(t: Turn, q: Queue, node: int) -> int:
     """Return the last of the messages that a mirror lacks; 0 if it lacks none.
 
-    Return 0 also if it lacks a message that no consumer with a rate will answer for, because another client holds it or
-    no such consumer is subscribed any more.
+    Return 0 also if no consumer with a rate will answer for one of them: another client holds it, or no such consumer
+    is subscribed.
     """
     missing = runs.minus(q.content, q.contents[node] or EMPTY)
     heard = [c for c in rated_consumers(t, q) if is_heard(t, c)]
@@ -73,10 +73,10 @@ def lacked_up_to(t: Turn, q: Queue, node: int) -> int:
 
 
 def answers_until(t: Turn, q: Queue, last: int) -> int:
-    """Return how many answers it takes until all messages up to `last` have left a queue.
+    """Return after how many answers of its consumers no message up to `last` is in a queue.
 
-    Answers for messages of a master that is gone come first. Where they count (`hawb.engine.clients.settling`), what
-    they have settled is answered for once more later, so that it matters whether they settle all messages in question.
+    Consumers first answer for messages that a former master delivered. From 3.9 on these answers settle other messages
+    (`hawb.engine.clients.settling`), for which the consumers answer once more later.
     """
     until, consumers = ((1, last),), [c for c in rated_consumers(t, q) if is_heard(t, c)]
     before = runs.common(q.content, until)

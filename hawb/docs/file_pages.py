@@ -1,4 +1,4 @@
-"""Write the pages of the scenario format and its verbs, from the structs that files are decoded into."""
+"""Write the pages of the files that users write (scenarios and studies), from the structs they are decoded into."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from hawb.scenario.document import Cluster, PauseIfAllDown, QueueEntry, Scenario
 from hawb.scenario.expected import ExpectedOutcome
 from hawb.scenario.fields import Bare, NameOrMap, PolicyEntry, Verb
 from hawb.scenario.verbs import VERBS
+from hawb.study.numbers import Numbers
+from hawb.study.question import Study
 from hawb.views.markdown import plain
 
 PARTS = (Scenario, Cluster, Timing, PauseIfAllDown, PolicyEntry, QueueEntry, Step, Uncompared)
@@ -24,6 +26,20 @@ GROUPS = {
 }  # fmt: skip
 """The first verb of each group, and the group's name."""
 
+STUDY = """# Study files
+
+A study estimates how likely something is. It combines *designs* (settings that an operator chooses) and *environments*
+(the faults and the clients), each for a number of *trials* and a *horizon* (the simulated time).
+[Studies](../explanation/studies.md) lists the studies that come with hawb, and explains how to play one and where its
+numbers come from. This page is generated from hawb's code.
+
+"""
+OWN_NUMBERS = """
+## Your own numbers
+
+The numbers in this file replace those of any study. `hawb import --numbers` writes a first version of it.
+
+"""
 FORMAT = """# Scenario files
 
 A scenario is a YAML (or JSON) file with a cluster, its initial queues and policies, the steps, and the expected result.
@@ -119,3 +135,13 @@ def examples(folder: Path) -> dict[str, Example]:
         if verb in VERBS:
             found.setdefault(verb, first[verb, step])
     return found
+
+
+def study_page(data: Path) -> str:
+    """Return the page of study files and of files with own numbers."""
+    asked = [struct for struct in structs_below(Study) if struct not in PARTS]
+    own = [struct for struct in structs_below(Numbers) if struct not in (*PARTS, *asked)]
+    places = links([*PARTS, *asked, *own])
+    parts = [section(struct, struct.__name__, "##", places) for struct in asked]
+    numbers = [section(struct, struct.__name__, "###", places) for struct in own]
+    return STUDY + "\n".join(parts) + OWN_NUMBERS + "\n".join(numbers)
