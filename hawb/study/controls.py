@@ -58,7 +58,6 @@ NEAREST: Mapping[str, tuple[str, Callable[[Design, Environment], Around]]] = {
     "arguments": ("no arguments", lambda design, environment: (replace(design, arguments={}), environment)),
     "mode": ("confirms in place of transactions", _with_traffic(mode="confirm")),
     "clients": ("clients on one node", _with_traffic(clients=None)),
-    "prefetch": ("no prefetch", _with_traffic(prefetch=0)),
 }
 """The change that makes the nearest cluster without what the kernel refuses, in words and as a function.
 

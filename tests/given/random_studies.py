@@ -149,6 +149,14 @@ def disk_case(number: int) -> Case:
     return Case(number, given.design, environment, tuple((dict(given.chosen) | choose.chosen).items()))
 
 
+def with_prefetch(given: Case) -> Case:
+    """Return a case whose consumer has a prefetch, with the history of the case."""
+    choose = Chooser(4 * PLACES + given.number)
+    traffic = replace(given.environment.traffic, ack="manual", prefetch=choose("prefetch", (1, 2, 10, 100)))
+    chosen = tuple((dict(given.chosen) | choose.chosen).items())
+    return replace(given, environment=replace(given.environment, traffic=traffic), chosen=chosen)
+
+
 def a_quorum_design(choose: Chooser, *, awaits: bool = True) -> Design:
     """Draw the design of a quorum queue."""
     nodes = choose("nodes", (1, 2, 3, 3, 3, 4, 5, 5))

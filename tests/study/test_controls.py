@@ -64,8 +64,8 @@ def test_control_is_the_same_without_what_the_kernel_refuses():
     found = of_study(study)
     assert {(design, place): one.words for place, cells in found.items() for design, one in cells.items()} == {
         ("quorum", "stops"): "no arguments",
-        ("mirrored", "cuts"): "clients on one node, no prefetch",
-        ("quorum", "cuts"): "no arguments, clients on one node, no prefetch",
+        ("mirrored", "cuts"): "clients on one node",
+        ("quorum", "cuts"): "no arguments, clients on one node",
     }  # fmt: skip
     for place, cells in found.items():
         for design, one in cells.items():
@@ -79,11 +79,11 @@ def test_control_is_the_same_without_what_the_kernel_refuses():
 
 def test_control_of_the_study_comes_first():
     cuts = json.loads(as_option(load(FILE)))["environments"]["cuts"]
-    other = cuts | {"traffic": {"publish_per_s": 7, "consume_per_s": 30, "prefetch": 10}}
+    other = cuts | {"traffic": {"publish_per_s": 7, "consume_per_s": 30, "clients": "every_node"}}
     study = asked(environments={"cuts": other})
     found = chosen(study, "mirrored", "cuts")
     assert found is not None
-    assert (found.words, found.environment.traffic.publish_per_s) == ("of the study, no prefetch", 7)
+    assert (found.words, found.environment.traffic.publish_per_s) == ("of the study, clients on one node", 7)
     design = _values()["designs"]["quorum"] | {"version": "3.10"}
     found = chosen(asked(designs={"quorum": design}), "quorum", "stops")
     assert found is not None
@@ -176,7 +176,7 @@ def estimated(noise: float) -> tuple[list[dict[str, Any]], np.ndarray]:
     pairs = Pairs(strata, np.arange(128))
     engine = {"publish_down_s": (2 * values + random.normal(0, noise, trials))[:128]}
     given = Environment(traffic=load(FILE).environments["cuts"].traffic)
-    chosen = Chosen(load(FILE).designs["mirrored"], given, "no prefetch")
+    chosen = Chosen(load(FILE).designs["mirrored"], given, "clients on one node")
     rows = controlled(rows_of(), "cuts", {"quorum": chosen}, {"mirrored": control, "quorum": control},
                       {"quorum": engine}, pairs, "mirrored")  # fmt: skip
     return rows, values
@@ -184,7 +184,7 @@ def estimated(noise: float) -> tuple[list[dict[str, Any]], np.ndarray]:
 
 def test_mean_by_a_control_replaces_the_plain_one_and_the_difference():
     (own, quorum, elsewhere), values = estimated(noise=1.0)
-    assert (quorum["control"], quorum["trials"], quorum["control_trials"]) == ("no prefetch", 128, 2_000)
+    assert (quorum["control"], quorum["trials"], quorum["control_trials"]) == ("clients on one node", 128, 2_000)
     assert quorum["mean"] == pytest.approx(2 * values.mean(), abs=0.5)
     assert quorum["mean_low"] < quorum["mean"] < quorum["mean_high"] < quorum["mean_low"] + 5
     assert quorum["gain"] > 10
@@ -211,7 +211,7 @@ def test_failures_that_the_control_never_had_are_counted_and_leave_the_plain_mea
     lost, other = 100.0 * (tenth == 0), 5.0 * (tenth == 1)
     control = {"trial": np.arange(trials), "publish_down_s": lost, "lost_confirmed": np.zeros(trials),
                "metadata_down_s": other}  # fmt: skip
-    chosen = Chosen(load(FILE).designs["mirrored"], load(FILE).environments["cuts"], "no prefetch")
+    chosen = Chosen(load(FILE).designs["mirrored"], load(FILE).environments["cuts"], "clients on one node")
 
     def quorum(values: np.ndarray, measure: str = "publish_down_s") -> dict[str, Any]:
         of_controls = {"mirrored": control, "quorum": control}
@@ -260,7 +260,7 @@ def test_study_is_played_with_its_controls_and_resumes(
     rows = json.loads(again.stdout)
     validate("study", rows)
     [metadata] = (row for row in rows if (row["design"], row["measure"]) == ("mirrored", "metadata_down_s"))
-    assert metadata["control"] == "clients on one node, no prefetch"
+    assert metadata["control"] == "clients on one node"
     assert (metadata["trials"], metadata["control_trials"]) == (64 + len(numbers) // 2, 2_000)
     assert metadata["gain"] > 10
     assert pq.read_table(tmp_path / "out" / "drawn" / "trials", columns=["trial"]).num_rows == len(numbers)

@@ -17,7 +17,7 @@ import pytest
 from conftest import LONG
 from msgspec.structs import replace
 from numba import njit
-from random_studies import HORIZON_US, SEED, Case, case
+from random_studies import HORIZON_US, SEED, Case, case, with_prefetch
 from samples import sample
 
 from hawb.engine.classic.sync_effort import Effort
@@ -54,6 +54,8 @@ on its side, before the node of those publishers paused."""
 LEAST_PER_PAIR = {False: 1_000 if LONG else 50, True: 100 if LONG else 5}
 """Of each pair of a design key's value and a kind of fault, and of those faults that the kernel may hand over."""
 LEAST_LOSSES = 0.2
+LEAST_LIMITED = 0.2
+"""The share of the cases with a prefetch in which it changes the record."""
 
 DESIGN_KEYS = (
     "version", "nodes", "ha-mode", "ha-sync-mode", "ha-promote-on-shutdown", "ha-promote-on-failure",
@@ -136,6 +138,44 @@ def test_kernel_agrees_on_histories_that_once_differed(number):
 @pytest.mark.parametrize("part", sample(PARTS))
 def test_kernel_agrees_on_random_histories(part):
     compared(part)
+
+
+@cache
+def limited(part: int) -> int:
+    """Half of a part's cases compared with a prefetch: in how many of them it changes the record."""
+    first = part * PART
+    return sum(prefetch_limits(with_prefetch(case(number))) for number in range(first, first + PART // 2))
+
+
+def prefetch_limits(given: Case) -> bool:
+    """Compare a case whose consumer has a prefetch; return True if its record differs from that without one."""
+    history = history_of(given)
+    traffic = replace(given.environment.traffic, prefetch=0)
+    unlimited = replace(given, environment=replace(given.environment, traffic=traffic))
+    record, other = agreed(given, history), by_kernel(unlimited, history)
+    return record is not None and other is not None and record != other[0]
+
+
+@pytest.mark.parametrize("part", sample(PARTS))
+def test_kernel_agrees_on_consumers_with_a_prefetch(part):
+    limited(part)
+
+
+@pytest.mark.full
+def test_prefetch_changes_many_records():
+    assert sum(map(limited, PARTS)) >= LEAST_LIMITED * CASES / 2
+
+
+@pytest.mark.parametrize("prefetch", [1, 5])
+@pytest.mark.parametrize("queue_type", ["classic", "quorum"])
+def test_messages_that_are_delivered_twice_are_those_of_the_prefetch(queue_type, prefetch):
+    """A slow consumer receives so many messages. Its node is killed, and it receives them again over another one."""
+    given = Case(
+        0, classic(queue_type=queue_type, version="3.13", replicas=3),
+        with_traffic(consume_per_s=0.01, prefetch=prefetch), (),
+    )  # fmt: skip
+    result = agreed(given, np.array([(20_000_000, histories.KILL, 1)]))
+    assert result is not None and result.delivered_twice == prefetch
 
 
 def test_kernel_agrees_on_queues_of_4_0():
@@ -221,6 +261,7 @@ def with_traffic(**fields: object) -> Environment:
             classic(queue_type="quorum", version="4.3"), with_traffic(consume_per_s=0.0001),
             "consume_per_s: consumers that need more",
         ),
+        (classic(version="3.10"), with_traffic(consume_per_s=0.01, prefetch=100), "consume_per_s: consumers slower"),
         (classic(policy={"max-length": 3}), PLAIN, "policy"),
         (classic(operator_policy={"message-ttl": 3}), PLAIN, "policy"),
         (classic(net_ticktime=1), with_traffic(message_size_bytes=100_000), "net_ticktime"),
@@ -229,7 +270,6 @@ def with_traffic(**fields: object) -> Environment:
         (classic(), with_traffic(consume_per_s=0), "consume_per_s"),
         (classic(), with_traffic(publish_per_s=1.23456789012, consume_per_s=9.87654321), "publish_per_s"),
         (classic(), with_traffic(mode="tx"), "mode"),
-        (classic(), with_traffic(prefetch=10), "prefetch"),
         (classic(), with_traffic(clients="every_node"), "clients"),
     ],
 )

@@ -15,8 +15,16 @@ import numpy as np
 import pytest
 from conftest import LONG
 from msgspec.structs import replace
-from random_studies import HORIZON_US, SEED, Case, cut_case
-from test_kernel_agreement import agreed, by_kernel, classic, history_of, with_traffic
+from random_studies import HORIZON_US, SEED, Case, cut_case, with_prefetch
+from test_kernel_agreement import (
+    LEAST_LIMITED,
+    agreed,
+    by_kernel,
+    classic,
+    history_of,
+    prefetch_limits,
+    with_traffic,
+)
 
 from hawb.study import histories, trial_rows
 from hawb.study.design import Design
@@ -67,6 +75,22 @@ def compared(part: int) -> tuple[Counter, int, int]:
 @pytest.mark.parametrize("part", PARTS)
 def test_kernel_agrees_on_random_histories_with_partitions(part):
     compared(part)
+
+
+@cache
+def limited(part: int) -> int:
+    """Half of a part's cases compared with a prefetch: in how many of them it changes the record."""
+    first = part * PART
+    return sum(prefetch_limits(with_prefetch(cut_case(number))) for number in range(first, first + PART // 2))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_kernel_agrees_on_consumers_with_a_prefetch_and_partitions(part):
+    limited(part)
+
+
+def test_prefetch_changes_many_records():
+    assert sum(map(limited, PARTS)) >= LEAST_LIMITED * CASES / 2
 
 
 def test_trial_that_overflows_a_table_falls_back_to_the_engine():

@@ -19,8 +19,18 @@ import pytest
 from conftest import LONG
 from msgspec import Struct, field
 from msgspec.structs import asdict
-from random_studies import HORIZON_US, SEED, Case, disk_case, power_case, quorum_case, quorum_cut_case, today_case
-from test_kernel_agreement import FAULTS, STUDIES, agreed, faults_of, history_of
+from random_studies import (
+    HORIZON_US,
+    SEED,
+    Case,
+    disk_case,
+    power_case,
+    quorum_case,
+    quorum_cut_case,
+    today_case,
+    with_prefetch,
+)
+from test_kernel_agreement import FAULTS, LEAST_LIMITED, STUDIES, agreed, faults_of, history_of, prefetch_limits
 
 from hawb.engine.core import runs
 from hawb.rules.profiles import PROFILES
@@ -165,6 +175,26 @@ def test_kernel_agrees_on_random_histories(kind, part):
     assert compared(kind, part).fallen_back <= SIZES[kind] * (0.8 if kind == "disks" else 0.5)
 
 
+@pytest.mark.parametrize(
+    ("kind", "part"), [pytest.param(*one, marks=pytest.mark.full) if one != ("power", 0) else one for one in PARTS_OF]
+)
+def test_kernel_agrees_on_consumers_with_a_prefetch(kind, part):
+    limited(kind, part)
+
+
+@cache
+def limited(kind: str, part: int) -> int:
+    """The cases of a part compared with a prefetch: in how many of them it changes the record."""
+    numbers = range(part * SIZES[kind], (part + 1) * SIZES[kind])
+    return sum(prefetch_limits(with_prefetch(KINDS[kind](number))) for number in numbers)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", KINDS)
+def test_prefetch_changes_many_records(kind):
+    assert sum(limited(*part) for part in PARTS_OF if part[0] == kind) >= LEAST_LIMITED * CASES
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_cases_cover_design_values_and_faults(kind, capsys):
@@ -231,6 +261,27 @@ def given_back_twice(version: str, limit: int, kind: int = histories.KILL) -> Re
 def test_message_beyond_the_delivery_limit_is_dropped(version, kind):
     once, twice, never = (given_back_twice(version, limit, kind).messages for limit in (0, 1, 2))
     assert once <= twice < never
+
+
+@pytest.mark.parametrize("version", ["4.0", "4.3"])
+def test_subscription_that_is_committed_too_late_returns_the_messages_of_its_prefetch(version):
+    """The other nodes are killed before a subscription is committed. When they are back, its channel has given it up:
+    the queue sends messages to it, gets them back, and drops them for that."""
+    design = Design(
+        queue_type="quorum", nodes=3, replicas=3, version=version, policy={"delivery-limit": 0}, net_ticktime=5
+    )
+    history = np.array([
+        (5 * SECOND, histories.CONSUMERS_AWAY, 0), (20 * SECOND + SECOND // 2, histories.CONSUMERS_BACK, 0),
+        (21 * SECOND + 300, histories.KILL, 0b110), (40 * SECOND, histories.START, 0b110),
+    ])  # fmt: skip
+
+    def left(prefetch: int) -> float:
+        traffic = Traffic(publish_per_s=1.0, consume_per_s=1.0, prefetch=prefetch)
+        result = agreed(Case(0, design, Environment(traffic=traffic), ()), history)
+        assert result is not None, "the kernel left it to the engine"
+        return result.messages
+
+    assert left(1) > left(5) > left(0)
 
 
 def held_after(back_s: int) -> Record:

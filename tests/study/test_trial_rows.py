@@ -73,7 +73,7 @@ def test_first_election_is_no_outage():
 
 
 def test_engine_plays_designs_that_the_kernel_refuses():
-    asked = study(traffic=TRAFFIC | {"prefetch": 100})
+    asked = study(traffic=TRAFFIC | {"clients": "every_node", "prefetch": 100})
     given = asked.designs["quorum"], asked.environments["one"], asked.seed, 0, 2, 5 * histories.DAY_US
     rows = trial_rows.records(asked, "quorum", "one", 0, 2)
     assert rows.drop_columns(["trial", "weight"]).to_pydict() == {
@@ -82,10 +82,10 @@ def test_engine_plays_designs_that_the_kernel_refuses():
 
 
 def test_trials_of_the_engine_are_announced_with_their_duration():
-    asked = study(traffic=TRAFFIC | {"prefetch": 100})
+    asked = study(traffic=TRAFFIC | {"clients": "every_node", "prefetch": 100})
     asked = replace(asked, designs={"quorum": asked.designs["quorum"]})
     (one,) = trial_rows.slow(asked, lambda *_: 0.25)
-    reason = "prefetch: consumers with a prefetch"
+    reason = "clients: clients on every node"
     assert one == trial_rows.Slow(reason, (("quorum", "one"),), 0.25)
     assert one.trials_in_a_minute == 240
     assert by_engine(one, 100_000) == (
@@ -207,7 +207,7 @@ def test_kernel_is_compiled_by_one_trial_of_each_kind(monkeypatch: pytest.Monkey
     assert sorted(((one[0], one[3], one[4]) for one in played), key=repr) == [(one, 0, 1) for one in designs]
     trial_rows.compile_kernel(study(partitions={"every": {"mean_s": 9}, "lasts": {"mean_s": 9}}))
     assert len(played) == 4, "trials with partitions are of two more kinds"
-    trial_rows.compile_kernel(study(traffic=TRAFFIC | {"prefetch": 100}))
+    trial_rows.compile_kernel(study(traffic=TRAFFIC | {"clients": "every_node", "prefetch": 100}))
     assert len(played) == 4, "the engine plays the rest"
 
 

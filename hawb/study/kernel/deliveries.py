@@ -1,10 +1,10 @@
-"""The consumer's deliveries and answers, for one consumer without a prefetch.
+"""The consumer's deliveries and answers, for one consumer.
 
 This is `hawb.engine.clients.consuming`, `settling` and `subscriptions`. With automatic acknowledgement the consumer
 takes a message at each tick, and holds none. Otherwise it holds all that was delivered to it and not answered: of the
-queue's content what was taken up to `handed`. `stale` is what it still believes to hold from a master that is gone;
-`early` are those that have left the queue because an answer meant for a master that was gone has settled them, and for
-which it will answer once more.
+queue's content what was taken up to `handed`. It is `blocked` if more was ready for it than its prefetch leaves room
+for. `stale` is what it still believes to hold from a master that is gone; `early` are those that have left the queue
+because an answer meant for a master that was gone has settled them, and for which it will answer once more.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from hawb.study.kernel.state import (
     DEPTH_FELL,
     GIVE_UP,
     KIND,
+    NEVER,
     NUMBER,
     PUBLISH,
     REACTION,
@@ -96,12 +97,37 @@ def serves(t, kind, a, node, c, d):
 
 
 @inner
-def deliver(t, flowing):
-    """Send all that is ready to the consumer, if it is subscribed. What flows arrives at once."""
+def come_back(t, more_room):
+    """Unblock a consumer that has credit again; return True if it has."""
+    consumer = t.consumer
+    if not consumer.blocked or (held(t) >= t.setup.prefetch and not more_room):
+        return False
+    consumer.blocked = 0
+    return True
+
+
+@inner
+def deliver(t, flowing, more_room):
+    """Send what is ready to the consumer, if it is subscribed, up to its credit and `more_room`.
+
+    What flows arrives at once.
+    """
     queue, consumer = t.queue, t.consumer
-    if not takes(t) or t.setup.automatic or not windows.count_between(t.content, consumer.handed, ALL):
+    if not takes(t) or t.setup.automatic:
         return
-    after, consumer.handed = consumer.handed, queue.taken
+    waiting = windows.count_between(t.content, consumer.handed, ALL)
+    if not waiting:
+        return
+    after, last = consumer.handed, queue.taken
+    if t.setup.prefetch != NEVER:
+        had = held(t)
+        room = max(0, t.setup.prefetch - had) + more_room
+        if room < waiting:
+            consumer.blocked = 1
+            last = max(after, windows.reach(t.content, had + room))
+    consumer.handed = last
+    if last == after:
+        return
     delay_us = 0 if flowing else link_us(t, queue.master, consumer.node)
     number = 0
     if delay_us and is_running(t, consumer.node):
@@ -109,10 +135,11 @@ def deliver(t, flowing):
         number = t.moment.counter
     for k in range(1, t.content[0, 0] + 1):
         first = max(after, t.content[k, 0])
-        if first < t.content[k, 1] and number:
-            note_sent(t, number, first, t.content[k, 1])
-        elif first < t.content[k, 1]:
-            receive(t, queue.master, first, t.content[k, 1])
+        end = min(t.content[k, 1], last)
+        if first < end and number:
+            note_sent(t, number, first, end)
+        elif first < end:
+            receive(t, queue.master, first, end)
 
 
 @inner
@@ -192,7 +219,7 @@ def late_ones(t, last):
 
 
 @inner
-def settle(t, count, unheard):
+def settle(t, count, unheard, flowing):
     """Acknowledge the consumer's oldest `count` messages.
 
     They are first those that it believes to hold from a master that is gone, then those that it holds. From 3.9 on the
@@ -217,6 +244,8 @@ def settle(t, count, unheard):
         take_out(t, t.late[k, 0], t.late[k, 1])
     if leaving and t.queue.synchronised < t.queue.mirrors:
         schedule(t, 0, DEPTH_FELL)
+    if come_back(t, 0):
+        deliver(t, flowing, 0)
 
 
 @inner
@@ -263,7 +292,7 @@ def detach(t):
         windows.copy(t.content, t.stale, 0, consumer.handed)
         windows.copy(t.early, t.stale, 0, ALL)
         windows.clear(t.early)
-    consumer.subscribed = consumer.handed = 0
+    consumer.subscribed = consumer.handed = consumer.blocked = 0
     return consumer.state == ACTIVE and is_running(t, consumer.node)
 
 
@@ -286,7 +315,7 @@ def resume(t, subscription, node):
     """Let the channel consume again."""
     if wants_to_resume(t, subscription) and serves(t, RESUME, subscription, node, 0, 0):
         subscribe(t)
-        deliver(t, False)
+        deliver(t, False, 0)
 
 
 @inner
@@ -298,10 +327,10 @@ def consume(t, node):
     if consumer.state == CANCELLED and not is_here(t, consumer.node) and still_holds(t):
         return
     consumer.state, consumer.subscription, consumer.node = ACTIVE, next_number(t), node
-    consumer.ticks, consumer.clock.start_us = 0, t.moment.now_us
+    consumer.ticks, consumer.blocked, consumer.clock.start_us = 0, 0, t.moment.now_us
     consumer.clock.per_ticks, consumer.clock.per_us = t.setup.consume_ticks, t.setup.consume_us
     subscribe(t)
-    deliver(t, False)
+    deliver(t, False, 0)
 
 
 @inner
@@ -316,7 +345,7 @@ def close(t):
     consumer = t.consumer
     if consumer.state == CLOSED:
         return
-    consumer.state, consumer.subscribed, consumer.handed = CLOSED, 0, 0
+    consumer.state, consumer.subscribed, consumer.handed, consumer.blocked = CLOSED, 0, 0, 0
     windows.clear(t.stale)
     windows.clear(t.early)
 

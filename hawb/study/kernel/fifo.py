@@ -6,7 +6,6 @@ windows (`windows`) that need not be sorted: messages in delivery order.
 
 from __future__ import annotations
 
-from hawb.engine.quorum import fifo
 from hawb.rules import limits
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
@@ -30,7 +29,6 @@ from hawb.study.kernel.state import (
     unschedule,
 )
 
-PREFETCH = fifo.UNLIMITED_PREFETCH
 is_given_up = rule(limits.is_given_up)
 NOT_LATE = -1
 """In place of the number of the message behind which late messages go."""
@@ -84,7 +82,7 @@ def waits(t):
 @inner
 def capacity(t):
     """Return the consumer's credit."""
-    return 0 if t.setup.automatic else max(0, PREFETCH - windows.total(t.held))
+    return 0 if t.setup.automatic else max(0, t.setup.prefetch - windows.total(t.held))
 
 
 @inner
@@ -503,7 +501,7 @@ def unsubscribe(t):
 def serve_gone_client(t):
     """Deliver to a client that is gone, and return the messages."""
     windows.clear(t.hand)
-    left = PREFETCH - pass_to(t.returns, t.hand, PREFETCH)
+    left = t.setup.prefetch - pass_to(t.returns, t.hand, t.setup.prefetch)
     pass_to(t.ready, t.hand, left)
     check_out(t)
     give_back(t)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_each
-from hawb.study.kernel.deliveries import ALL, deliver, fetch, held, late_ones, settle
+from hawb.study.kernel.deliveries import ALL, come_back, deliver, fetch, held, late_ones, settle
 from hawb.study.kernel.mailbox import is_busy
 from hawb.study.kernel.node_ports import focus_on, focused, sides
 from hawb.study.kernel.publishing import wait_in_mailbox
-from hawb.study.kernel.state import KIND, SETTLE, A
-from hawb.study.kernel.steady import leave, ticks_heard, useful_ticks
+from hawb.study.kernel.state import KIND, NEVER, SETTLE, A
+from hawb.study.kernel.steady import leave, room_made, ticks_heard, useful_ticks
 from hawb.study.kernel.steady_ports import is_heard
 
 
@@ -32,6 +32,7 @@ def flow_through(t):
     answers = is_heard(t, consumer)
     ticks = ticks_heard(t, queue, consumer) if answers else 0
     useful = useful_ticks(t, queue, consumer, ticks)
+    room = 0 if t.setup.prefetch == NEVER else room_made(t, queue, consumer, useful)
     arrived = leave(t, queue, t.publisher, 0)
     consumer.ticks += ticks
     if answers and is_busy(t, queue, consumer.node):
@@ -39,9 +40,10 @@ def flow_through(t):
     elif t.setup.automatic:
         fetch(t, useful)
     elif arrived or useful:
-        deliver(t, True)
+        come_back(t, room)
+        deliver(t, True, room)
         if useful and (t.stale[0, 0] or t.early[0, 0] or held(t)):
-            settle(t, useful, 0)
+            settle(t, useful, 0, True)
     settle_each(t)
 
 
@@ -55,7 +57,7 @@ def answer_later(t, ticks):
     counts = t.setup.late_answers_count and late_ones(t, ALL) > 0
     nowhere = 0 if counts else min(ticks, stale)
     if nowhere:
-        settle(t, nowhere, 0)
+        settle(t, nowhere, 0, True)
     has = windows.total(t.early) + held(t) + (stale if counts else 0)
     for k in range(t.queue.waiting):
         if t.waiting[k, KIND] == SETTLE:

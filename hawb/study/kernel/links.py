@@ -96,10 +96,10 @@ def receive(t, sender, after, last):
 
 
 @inner
-def deliver(t, flowing):
-    """Send all that is ready to the consumer, if it is subscribed; what a cut link stops stays under way."""
+def deliver(t, flowing, more_room):
+    """Send what is ready to the consumer, if it is subscribed and has credit; what a cut link stops stays under way."""
     t.net.held_now = 0
-    deliver_now(t, flowing)
+    deliver_now(t, flowing, more_room)
     t.net.deliveries += t.net.held_now
 
 

@@ -231,7 +231,7 @@ def release(t, q):
 @inner
 def deliver(t, q):
     """Send what is ready to the consumer."""
-    deliver_ready(t, False)
+    deliver_ready(t, False, 0)
 
 
 @inner

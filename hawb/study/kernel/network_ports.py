@@ -220,7 +220,7 @@ def lose_sight(t, q):
     """Remove a consumer on another side."""
     if not is_here(t, t.consumer.node):
         t.consumer.subscribed = t.consumer.handed = 0
-    deliver(t, False)
+    deliver(t, False, 0)
 
 
 # Several sides become one

@@ -97,7 +97,7 @@ def publish(t, count, node, how, number):
     store(t, count)
     if t.setup.confirms:
         await_batch(t, node, number, t.queue.taken - count, count, 0)
-    deliver(t, False)
+    deliver(t, False, 0)
 
 
 @inner
@@ -111,7 +111,7 @@ def publish_without_channel(t, count, how):
     """Deliver a batch whose client's channel is gone: a promoted mirror keeps what it has from that channel."""
     if how & COPIED and not how & LOST_WITH_MASTER and t.queue.up:
         store(t, count)
-        deliver(t, False)
+        deliver(t, False, 0)
     else:
         refuse(t, count)
 

@@ -15,6 +15,22 @@ from hawb.study.kernel.state import NONE, look_from
 from hawb.study.kernel.steady import ticks_heard
 from hawb.study.kernel.steady_ports import is_heard
 
+
+@inner
+def stale_of(t, q, c):
+    """Return how many messages the consumer has to answer for that the queue does not wait for any more."""
+    return stale_count(t)
+
+
+@inner
+def late_answers_of(t, q, c, count):
+    """Return how many of the consumer's next `count` answers settle messages that were delivered to it again."""
+    return late_answers(t, count)
+
+
+room_made = with_parts(
+    steady.room_made, {steady_ports.stale_count: stale_of, steady_ports.late_answers: late_answers_of}
+)
 leave = with_parts(steady.leave, {publishing.arrive: come, closing.credit: credit})
 
 
@@ -40,7 +56,7 @@ def flow_through(t):
     answers, busy = is_heard(t, consumer), not is_in_reach(t, consumer.node)
     ticks = ticks_heard(t, t.queue, consumer) if answers else 0
     useful = useful_ticks(t, t.queue, consumer, ticks)
-    room = room_made(t, useful)
+    room = room_made(t, t.queue, consumer, useful)
     arrived = leave(t, t.queue, t.publisher, 0)
     consumer.ticks += ticks
     if answers and busy:
@@ -50,12 +66,6 @@ def flow_through(t):
         deliver(t, True, room)
         answer(t, useful)
     settle_each(t)
-
-
-@inner
-def room_made(t, ticks):
-    """Return how many more messages the consumer takes because of its ticks: late answers make no room."""
-    return late_answers(t, ticks) + max(0, ticks - stale_count(t) - late_answers(t, stale_count(t)))
 
 
 @inner

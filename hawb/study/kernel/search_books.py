@@ -79,7 +79,7 @@ def forget_in_each(t, node):
 
 
 @inner
-def deliver(t, flowing):
+def deliver(t, flowing, more_room):
     """Do nothing: there is no consumer."""
 
 

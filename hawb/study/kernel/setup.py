@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from hawb.engine.classic.record_ports import NO_MIRRORS
 from hawb.engine.core.settings import Settings, setup_of
 from hawb.engine.core.state import Queue
-from hawb.engine.quorum.fifo import RELEASES
+from hawb.engine.quorum.fifo import RELEASES, UNLIMITED_PREFETCH
 from hawb.rules.consumer_timeouts import configured_ms
 from hawb.rules.policies import Mirroring
 from hawb.rules.profiles import HA_SETTINGS
@@ -59,6 +59,7 @@ def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarr
         "confirms": traffic.mode == "confirm", "automatic": traffic.ack == "auto",
         "listed": len(listed), "client_local": places_by_client(design),
         "consume_ticks": consumed.numerator, "consume_us": consumed.denominator,
+        "prefetch": traffic.prefetch or (UNLIMITED_PREFETCH if design.queue_type == "quorum" else NEVER),
         "deadline_us": beginning.microseconds(traffic.late_after_s),
         **procedure(design, environment),
     }  # fmt: skip
@@ -206,12 +207,14 @@ def is_too_fine(_design: Design, environment: Environment) -> bool:
 
 
 def is_too_late(design: Design, environment: Environment) -> bool:
-    """Return True if consumers take longer for a message than their timeout.
+    """Return True if consumers take longer for the messages of their prefetch than their timeout.
 
     See `hawb.engine.clients.deadlines.is_late_at_best`.
     """
-    timeout_ms, per_us = configured_ms(None, design.profile), rate_of(environment.traffic.consume_per_s)
-    return timeout_ms is not None and environment.traffic.ack == "manual" and timeout_ms * 1_000 * per_us < 1
+    timeout_ms, traffic = configured_ms(None, design.profile), environment.traffic
+    if timeout_ms is None or traffic.ack == "auto":
+        return False
+    return timeout_ms * 1_000 * rate_of(traffic.consume_per_s) < max(traffic.prefetch, 1)
 
 
 def rate_of_day(environment: Environment) -> float:
@@ -234,6 +237,5 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "publish_per_s, consume_per_s: rates with so many decimal places": is_too_fine,
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
     "clients: clients on every node": lambda _, environment: environment.traffic.clients is not None,
-    "prefetch: consumers with a prefetch": lambda _, environment: environment.traffic.prefetch > 0,
 }  # fmt: skip
 """The reasons why the kernel refuses a design, in the order of reports, each with its predicate."""

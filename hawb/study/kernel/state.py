@@ -53,12 +53,12 @@ SETUP = record(
     " lone_boot_rounds keeps_records khepri consumes_again orphaned_mirrors_confirm"
     " handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
     " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
-    " client_local consume_ticks consume_us deadline_us listed preferred election_us"
+    " client_local consume_ticks consume_us prefetch deadline_us listed preferred election_us"
     " between_us awaits await_timeout_us syncs_by_hand drains rebalances maintenance_us upgrade_us"
 )
 """The settings. Rates are so many ticks in so many microseconds; `listed` is the number of nodes in the list of that
-name, `preferred` are bits, `handling` is what nodes that see few others wait for. The last eight are the procedure of
-planned work."""
+name, `prefetch` is NEVER if a classic queue's consumer has none, `preferred` are bits, `handling` is what nodes that
+see few others wait for. The last eight are the procedure of planned work."""
 
 NODE = record("status believes boots awaits drained may_boot_alone silent side")
 """A node (`hawb.engine.core.state.Node`)."""
@@ -75,7 +75,7 @@ BOOK = record(
 CLOCK = record("start_us per_ticks per_us")
 """The clock of a client (`hawb.engine.clients.client_state.Clock`)."""
 PUBLISHER = record("closed node ticks blocked number", clock=CLOCK)
-CONSUMER = record("state subscribed subscription node ticks handed wanted", clock=CLOCK)
+CONSUMER = record("state subscribed subscription node ticks handed blocked wanted", clock=CLOCK)
 MOMENT = record(
     "now_us counter agenda awaiting unanswered sent poll_us hour bursts virgin handed forgotten without_member"
 )

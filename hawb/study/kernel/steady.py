@@ -16,7 +16,9 @@ STEADY = Binding(
 )  # fmt: skip
 
 publishes, leave, react = map(STEADY.of, (publishing.publishes, publishing.leave, publishing.react))
-ticks_heard, useful_ticks = map(STEADY.of, (changes.ticks_heard, changes.useful_ticks))
+ticks_heard, useful_ticks, room_made = map(
+    STEADY.of, (changes.ticks_heard, changes.useful_ticks, changes.room_made)
+)
 blocked_us, next_change_us, flows_us = map(
     STEADY.of, (changes.blocked_us, changes.next_change_us, changes.flows_us)
 )

@@ -135,6 +135,18 @@ def within_reach(t, q, c):
 
 
 @inner
+def stale_count(t, q, c):
+    """Return how many messages the consumer has to answer for that the queue does not wait for any more."""
+    return windows.total(t.stale) + windows.total(t.early)
+
+
+@inner
+def late_answers(t, q, c, count):
+    """Return how many of the consumer's next `count` answers settle messages that were sent to it again."""
+    return late_ones(t, windows.reach(t.stale, count)) if t.setup.late_answers_count else 0
+
+
+@inner
 def lacked_up_to(t, q, node):
     """Return the last of the messages that a mirror lacks; 0 if it lacks none."""
     return windows.last_by(t.content, t.since[node])

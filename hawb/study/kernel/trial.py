@@ -148,7 +148,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == PUBLISH:
         publish(t, a, b, c, d)
     elif kind == SETTLE:
-        settle(t, a, c)
+        settle(t, a, c, False)
     elif kind == CONSUME:
         consume(t, b)
     elif kind == RESUME:

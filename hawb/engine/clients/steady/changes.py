@@ -17,7 +17,9 @@ from hawb.engine.clients.steady.consumer_ports import (
     has_to_itself,
     is_heard,
     lacked_up_to,
+    late_answers,
     rated_consumers,
+    stale_count,
     within_reach,
 )
 from hawb.engine.clients.steady.credit_flow import UNHINDERED
@@ -62,6 +64,18 @@ def there_by(t: Turn, q: Queue, c: Consumer, tick: int) -> int:
             ticks = ticks_by_tick(p.clock, c.clock, tick, later_us)  # ty: ignore[invalid-argument-type]
             there += max(0, ticks - p.ticks)
     return there
+
+
+def room_made(t: Turn, q: Queue | None, c: Consumer, count: int) -> int:
+    """Return how many more messages a consumer can receive because of its next `count` acknowledgements.
+
+    Acknowledgements of deliveries from a former master free credit only if they settle messages that were redelivered.
+    Then later acknowledgements of the same messages free none.
+    """
+    if not count:
+        return 0
+    stale = stale_count(t, q, c)
+    return late_answers(t, q, c, count) + max(0, count - stale - late_answers(t, q, c, stale))
 
 
 def flows_us(t: Turn, q: Queue) -> int:

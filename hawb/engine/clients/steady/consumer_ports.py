@@ -38,6 +38,18 @@ def within_reach(_: Turn, q: Queue, c: Consumer) -> int:
     return runs.size(c.stale) + runs.size(c.in_sequence) + runs.size(ready(q))
 
 
+def stale_count(_t: Turn, _q: Queue | None, c: Consumer) -> int:
+    """Return how many messages a consumer has to answer for that no queue waits for any more."""
+    return runs.size(c.stale) + runs.size(c.settled_early)
+
+
+def late_answers(t: Turn, _q: Queue | None, c: Consumer, count: int) -> int:
+    """Return how many of a consumer's next `count` answers are for messages that were redelivered, and settle these."""
+    if not t.settings.profile.late_answers_count:
+        return 0
+    return runs.size(runs.common(runs.head(c.stale, count), c.held))
+
+
 def flowing_queues(t: Turn) -> list[Queue]:
     """Return the queues of the current side from which messages flow to consumers."""
     names = {c.queue for c in rated(t.consumers) if t.is_here(c.node)}
@@ -78,6 +90,6 @@ def answers_until(t: Turn, q: Queue, last: int) -> int:
 
 PORTS = (
     "rated_consumers", "is_heard", "is_subscribed", "has_to_itself", "within_reach", "flowing_queues", "lacked_up_to",
-    "answers_until",
+    "answers_until", "stale_count", "late_answers",
 )  # fmt: skip
 """The ports that engine and kernel both implement."""

@@ -29,12 +29,12 @@ from hawb.engine.clients import consuming, publishing, settling
 from hawb.engine.clients.client_state import Consumer, rated
 from hawb.engine.clients.steady import steady_confirms
 from hawb.engine.clients.steady.arrivals import wait_in_mailbox
-from hawb.engine.clients.steady.changes import ticks_heard, useful_ticks
+from hawb.engine.clients.steady.changes import room_made, ticks_heard, useful_ticks
 from hawb.engine.clients.steady.consumer_ports import is_heard
 from hawb.engine.clients.steady.publishing import leave
 from hawb.engine.core import runs
 from hawb.engine.core.operations import Settle
-from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.core.runs import Runs
 from hawb.engine.core.state import State, WaitingOperation
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import expiry
@@ -93,9 +93,8 @@ def flow_through(turn: Turn, name: str) -> None:
     consumers = [one for one in turn.consumers_of(name) if one.clock is not None and is_heard(turn, one)]
     ticks = {one.name: ticks_heard(turn, queue, one) for one in consumers}
     useful = {one.name: useful_ticks(turn, queue, one, ticks[one.name]) for one in consumers}
-    late = turn.settings.profile.late_answers_count
     room = {
-        one.name: room_made(one, count, late_answers_count=late) if (count := useful[one.name]) else 0
+        one.name: useful[one.name] if one.global_prefetch else room_made(turn, queue, one, useful[one.name])
         for one in consumers
     }
     more_room = sum(room.values())
@@ -123,20 +122,6 @@ def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], ticks: dict[st
     publishing.settle_down(turn, name, new, room)
     for consumer, count in ticks.items():
         answer(turn, turn.consumers[consumer], count)
-
-
-def room_made(consumer: Consumer, ticks: int, *, late_answers_count: bool) -> int:
-    """Return how many more messages a consumer can receive because of the acknowledgements at its ticks.
-
-    Acknowledgements of deliveries from a former master free credit in two cases only: the prefetch is global, or they
-    settle messages that were redelivered. In the second case, later acknowledgements of the same messages free none.
-    """
-    if consumer.global_prefetch:
-        return ticks
-    settle_again = runs.common(consumer.stale, consumer.held) if late_answers_count else EMPTY
-    late = runs.size(runs.common(runs.head(consumer.stale, ticks), settle_again))
-    useless = runs.size(consumer.stale) + runs.size(consumer.settled_early) + runs.size(settle_again)
-    return late + max(0, ticks - useless)
 
 
 def answer(turn: Turn, consumer: Consumer, ticks: int) -> None:
