@@ -261,7 +261,10 @@ def with_traffic(**fields: object) -> Environment:
             classic(queue_type="quorum", version="4.3"), with_traffic(consume_per_s=0.0001),
             "consume_per_s: consumers that need more",
         ),
-        (classic(version="3.10"), with_traffic(consume_per_s=0.01, prefetch=100), "consume_per_s: consumers slower"),
+        (
+            classic(version="3.10"), with_traffic(consume_per_s=0.01, prefetch=100),
+            "consume_per_s: consumers that need more",
+        ),
         (classic(policy={"max-length": 3}), PLAIN, "policy"),
         (classic(operator_policy={"message-ttl": 3}), PLAIN, "policy"),
         (classic(net_ticktime=1), with_traffic(message_size_bytes=100_000), "net_ticktime"),

@@ -124,7 +124,8 @@ def test_the_command_takes_own_numbers(tmp_path: Path):
 
 def test_engine_plays_fewer_trials_than_the_kernel(monkeypatch: pytest.MonkeyPatch):
     counts, reason = [], "mode: transactions"
-    monkeypatch.setattr(room.setup, "refused", lambda design, _: reason if design.queue_type == "classic" else None)
+    refused = {("classic", "4.3"): reason}
+    monkeypatch.setattr(room.setup, "refused", lambda design, _: refused.get((design.queue_type, design.version)))
     monkeypatch.setattr(room, "records", lambda asked, name, around, first, count: (
         counts.append((name, count)) or records(asked, name, around, first, 1)
     ))  # fmt: skip
