@@ -48,4 +48,4 @@ def test_quiet_times_are_shortened_on_a_real_cluster():
 def test_wide_and_soak_exclude_each_other():
     result = CliRunner().invoke(main, ["fuzz", "--wide", "--soak"])
     assert result.exit_code == 2
-    assert "give one of them" in result.output
+    assert "give only one" in result.output

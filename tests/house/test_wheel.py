@@ -59,7 +59,8 @@ def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory):
 def test_sdist_builds_the_same_wheel_and_sdist(wheel: Path, tmp_path: Path) -> None:
     sdist = built(ROOT, "sdist", tmp_path / "first")
     with tarfile.open(sdist) as packed:
-        packed.extractall(tmp_path, filter="data")
+        filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # from Python 3.11.4 on
+        packed.extractall(tmp_path, **filters)
     unpacked = tmp_path / sdist.name.removesuffix(".tar.gz")
     for file in unpacked.rglob("*"):
         os.utime(file, (1, 1))
