@@ -6,15 +6,11 @@ Spark, into a folder from which unchanged trials are reused. Both give the same 
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
-from matplotlib.figure import Figure
 from msgspec import Struct
 
 from hawb.lab import fields
@@ -138,7 +134,7 @@ class StudyPanel:
             return
         types = {name: design.queue_type for name, design in asked.designs.items()}
         words = estimates_in_words(estimates, self.shown)
-        drawn = picture(estimates_figure(estimates, self.shown, types), words)
+        drawn = estimates_figure(estimates, self.shown, types).html(words, DPI)
         self.answer.value = drawn + estimates_table(estimates, self.shown).to_html(border=0)
 
     def _show_progress(self, progress: Any) -> None:
@@ -150,11 +146,3 @@ def _choice(knob: Knob) -> widgets.Dropdown:
     made = fields.dropdown(knob.label, ".".join(knob.path), list(knob.choices.items()))
     made.value = knob.choices[knob.begins]
     return made
-
-
-def picture(figure: Figure, words: str) -> str:
-    """Return a figure as an HTML image, with its text alternative."""
-    drawn = BytesIO()
-    figure.savefig(drawn, format="png", dpi=DPI)
-    data = b64encode(drawn.getvalue()).decode()
-    return f'<img alt="{escape(words)}" src="data:image/png;base64,{data}">'

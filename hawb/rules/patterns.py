@@ -138,7 +138,7 @@ class TooSlow(ValueError):  # noqa: N818 - it reads as what happened
 
 
 class Budget:
-    """How many steps the matching of a file's patterns may still take. A repeated match costs nothing."""
+    """A limit on the steps that regular expressions of one file may take in all. The same match again takes none."""
 
     def __init__(self) -> None:
         self.left = MOST_STEPS

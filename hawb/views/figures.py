@@ -41,13 +41,13 @@ HALO = {"boxstyle": "square,pad=0.15", "facecolor": PAPER, "edgecolor": "none", 
 class Figure(matplotlib.figure.Figure):
     """A figure that notebooks show with its sentence as the text alternative."""
 
-    def html(self) -> str:
-        """Return the figure as an HTML image."""
+    def html(self, about: str = "", dpi: float | None = None) -> str:
+        """Return the figure as an HTML image. Its text alternative is `about`, or the sentence."""
         written = BytesIO()
-        self.savefig(written, format="png", bbox_inches="tight")
+        self.savefig(written, format="png", bbox_inches="tight", dpi=dpi or self.dpi)
         data = b64encode(written.getvalue()).decode()
-        about = escape(" ".join(self.get_suptitle().split()))
-        return f'<img style="max-width: 100%" alt="{about}" src="data:image/png;base64,{data}">'
+        text = escape(about or " ".join(self.get_suptitle().split()))
+        return f'<img style="max-width: 100%" alt="{text}" src="data:image/png;base64,{data}">'
 
     def _repr_mimebundle_(self, **_kwargs: object) -> dict[str, object]:
         """Return the widget, if ipywidgets is installed; IPython adds the stored forms."""

@@ -1,4 +1,4 @@
-"""What all figures share, and how a notebook shows them."""
+"""Figures in a notebook have a text alternative."""
 
 from __future__ import annotations
 

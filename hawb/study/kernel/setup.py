@@ -233,7 +233,7 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
         histories.rate_at(environment.traffic.consume_per_s, hour) != rate_of_day(environment) for hour in range(HOURS)
     ),
     "consume_per_s: queues without consumers": lambda _, environment: rate_of_day(environment) == 0,
-    "consume_per_s: consumers that need more than consumer_timeout for a message": is_too_late,
+    "consume_per_s: consumers that need more than consumer_timeout for all messages that they hold": is_too_late,
     "publish_per_s, consume_per_s: rates with so many decimal places": is_too_fine,
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
     "clients: clients on every node": lambda _, environment: environment.traffic.clients is not None,
