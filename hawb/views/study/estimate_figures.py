@@ -13,12 +13,11 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hawb.study.comparisons import LESS, MORE, is_apart
 from hawb.study.live import Estimate
-from hawb.views.figures import drawn
+from hawb.views.figures import Figure, drawn
 from hawb.views.formatting import about, listing, percent
 from hawb.views.study.estimate_sentences import sentence
 from hawb.views.study.estimates import SMALLEST, Shown, cell_difference, cell_value, cells
