@@ -40,7 +40,7 @@ OF_THEIR_OWN = {
     "lab/sources.py": "uploads, in a temporary folder", "exports/watch.py": "answers, in a temporary folder",
     "conformance/fuzz.py": "a campaign's results, to which each is added",
     "study/java.py": "a shim, in a temporary folder", "study/spark.py": "Spark's warehouse, a temporary folder",
-    "views/embedded.py": "a picture in memory",
+    "lab/study_panel.py": "a table in memory", "views/embedded.py": "a picture in memory",
     "views/figures.py": "a picture in memory", "cli/upgrade.py": "a picture in memory",
     "views/schemas.py": "the schemas of the project", "scenario/signatures.py": "the stubs of the project",
     "languages/catalogues.py": "the catalogues of the project",

@@ -144,8 +144,8 @@ def test_every_matplotlib_figure_is_tested_here() -> None:
     assert found == set(FIGURES)
     assert sorted(using) == [
         "agreement.py", "embedded.py", "estimate_figures.py", "extra.py", "figures.py",
-        "rates_page.py", "replica_page.py", "study_panel.py", "style.py", "sync_duration.py",
-        "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
+        "rates_page.py", "replica_page.py", "style.py", "sync_duration.py", "throughput_figures.py",
+        "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip
 
 
