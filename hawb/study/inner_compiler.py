@@ -15,9 +15,10 @@ series of numba, which `pyproject.toml` names.
 from __future__ import annotations
 
 from functools import cache
+from graphlib import TopologicalSorter
 from types import CodeType
 
-from llvmlite.binding import ffi
+from llvmlite.binding import ModuleRef, ffi
 from numba import _dynfunc, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, StateDict
@@ -37,11 +38,11 @@ from numba.core.untyped_passes import (
 # numba builds a record's repr from its hundreds of fields at each use; a type never changes, so it is cached.
 types.Record.__repr__ = cache(types.Record.__repr__)
 
-# The hash of flags is that of their names, which the class fixes; most comparisons of flags are between equal ones.
-_all_values_equal = TargetConfig.__eq__
+# The hash of flags is that of their names, which the class fixes. Flags that neither of two has set are defaults in both.
 TargetConfig.__hash__ = lambda flags: hash(type(flags))
-TargetConfig.__eq__ = lambda flags, others: (
-    (type(flags) is type(others) and flags._values == others._values) or _all_values_equal(flags, others)
+TargetConfig.__eq__ = lambda flags, others: type(flags) is type(others) and (
+    flags._values == others._values
+    or all(getattr(flags, name) == getattr(others, name) for name in flags._values | others._values)
 )
 
 # numba times each call of LLVM for listeners; there are none here.
@@ -57,15 +58,36 @@ FOR_CLOSURES = {InlineClosureLikes, MakeFunctionToJitFunction}
 
 
 class InnerLibrary(JITCodeLibrary):
-    """A compiled function with all functions that it calls, to be linked into its callers."""
+    """A compiled function by itself; what it calls is linked when the function that Python calls links both."""
 
-    def _optimize_final_module(self) -> None:
-        """Optimise nothing: the function that Python calls does."""
-
-    def _finalize_final_module(self) -> None:
-        """Pass nothing to the engine that makes machine code: this function never runs by itself."""
+    def finalize(self) -> None:
+        """Link, optimise and pass nothing to the engine that makes machine code: this function never runs by itself."""
+        self._raise_if_finalized()
         self._finalize_dynamic_globals()
         self._finalized = True
+
+    def _get_module_for_linking(self) -> ModuleRef:
+        """Return a module with this function and all that it calls, each once.
+
+        LLVM leaves out what nothing refers to yet, so a function is linked after all that call it.
+        """
+        order, seen, left = TopologicalSorter(), {self}, [self]
+        while left:
+            caller = left.pop()
+            called = dict.fromkeys(caller._linking_libraries if isinstance(caller, InnerLibrary) else ())
+            for library in called:
+                order.add(library, caller)
+            left += [library for library in called if library not in seen]
+            seen |= called.keys()
+        module = self._alone().clone()
+        for library in tuple(order.static_order())[1:]:
+            linked = library._alone() if isinstance(library, InnerLibrary) else library._get_module_for_linking()
+            module.link_in(linked, preserve=True)
+        return module
+
+    def _alone(self) -> ModuleRef:
+        """Return the module of this function without what it calls, as numba prepares it for being linked."""
+        return super()._get_module_for_linking()
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
