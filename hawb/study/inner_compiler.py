@@ -38,7 +38,7 @@ from numba.core.untyped_passes import (
 # numba builds a record's repr from its hundreds of fields at each use; a type never changes, so it is cached.
 types.Record.__repr__ = cache(types.Record.__repr__)
 
-# The hash of flags is that of their names, which the class fixes. Flags that neither of two has set are defaults in both.
+# The hash of flags is that of their names, which the class fixes. What neither of two has set is equal in both.
 TargetConfig.__hash__ = lambda flags: hash(type(flags))
 TargetConfig.__eq__ = lambda flags, others: type(flags) is type(others) and (
     flags._values == others._values

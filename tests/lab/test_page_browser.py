@@ -42,17 +42,27 @@ def test_lab_works_in_jupyterlab(in_browser, served):
         page.on("request", lambda request: asked.append(request.url))
         open_notebook(page, address.format("00-lab.ipynb"))
         run(page, "Run All Cells")
-        draw_a_line_and_watch_again(page)
         lose_and_mend_by_keyboard(page)
-        part_publish_and_set_a_policy_by_keyboard(page)
-        publish_and_ask_why(page)
         page.emulate_media(reduced_motion="reduce")
         read_a_loss_and_part_the_nodes(page)
         keep_picture(page.locator(".hawb-lab"), "lab-healed")
         keep_them_and_branch(page, "lab", lambda lab: save(lab, folder))
-        put_beside_and_take_away(page, folder, "lab")
         here = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
         assert asked and not [url for url in asked if not url.startswith(here)]
+
+
+@pytest.mark.full
+@pytest.mark.browser
+def test_nodes_are_parted_and_clients_publish_in_jupyterlab(in_browser, served):
+    address, folder = served
+    with page_of() as page:
+        open_notebook(page, address.format("00-lab.ipynb"))
+        run(page, "Run All Cells")
+        draw_a_line_and_watch_again(page)
+        part_publish_and_set_a_policy_by_keyboard(page)
+        publish_and_ask_why(page)
+        page.emulate_media(reduced_motion="reduce")
+        put_beside_and_take_away(page, folder, "lab")
 
 
 @pytest.mark.full

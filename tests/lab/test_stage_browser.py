@@ -125,7 +125,7 @@ MOST_WORDS = 45
 """How many words there are to be read at first: the verdict, the invitation, and the way out of the tour."""
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("size", [(390, 844), pytest.param((1280, 800), marks=pytest.mark.full)])
 def test_lab_opens_with_one_invitation(size):
     with stage_page(size, calm=True) as page:
         assert page.evaluate(AT_REST) <= MOST_WORDS
@@ -224,7 +224,7 @@ def test_tour_claims_no_loss_if_a_policy_prevented_it():
     sample([
         ((800, 900), False), ((1280, 700), True), ((800, 900), True), ((1280, 700), False), ((2560, 1300), False),
         ((2560, 1300), True),
-    ], 2),
+    ]),
 )  # fmt: skip
 def test_nothing_is_clipped_at_any_width(size, dark):
     with stage_page(size, dark=dark, calm=True) as page:
@@ -322,7 +322,9 @@ def test_log_is_in_step_with_the_animation():
         assert entries.count() > 0
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["broad", "phone"])
+@pytest.mark.parametrize(
+    "size", [(1280, 720), pytest.param((390, 844), marks=pytest.mark.full)], ids=["broad", "phone"]
+)
 def test_election_is_stopped_half_way_and_fails_by_keyboard(size):
     with stage_page(size, start=SPLIT_VOTES, dark=size[0] < 400) as page:
         said = []

@@ -231,11 +231,17 @@ def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypat
     assert "west.json" in result.stdout
     assert HASH not in result.output
     assert {part.name for part in (tmp_path / "out").iterdir()} == {"queues", "clusters", "findings", "refusals"}
+    validate("audit", json.loads(hawb(fleet, "--json").stdout))
+
+
+@pytest.mark.full
+@pytest.mark.spark
+def test_command_without_a_cluster_to_audit(spark: SparkSession, fleet: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
     nothing = hawb(fleet / "west.json", "--json")
     assert nothing.exit_code == 2
     assert json.loads(nothing.stdout)["clusters"] == 0
     validate("audit", json.loads(nothing.stdout))
-    validate("audit", json.loads(hawb(fleet, "--json").stdout))
 
 
 # The command

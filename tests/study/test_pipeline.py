@@ -366,25 +366,24 @@ def test_command_plays_resumes_and_prints_the_estimates(
     monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
     file = tmp_path / "two-or-three.yaml"
     file.write_text(FILE.replace("trials: 20", "trials: 64"))
-    result = command(file, "--output", tmp_path / "out")
+    kept_in = tmp_path / "results.json"
+    result = command(file, "--output", tmp_path / "out", "--keep", kept_in, "--faults", 3)
     assert result.exit_code == 0
     assert "Two copies or three?" in result.stdout
     assert "publish_down_s" in result.stdout and "more than two" in result.stdout
     assert spark.read.parquet(str(tmp_path / "out" / "trials")).count() == 2 * 64
-    file.write_text(FILE.replace("trials: 20", "trials: 96"))
-    answer = json.loads(command(file, "--json", "--output", tmp_path / "out", "--baseline", "quorum").stdout)
-    validate("study", answer)
-    assert {(one["design"], one["trials"]) for one in answer} == {("two", 96), ("quorum", 96)}
-    assert {one["difference"] for one in answer if one["design"] == "quorum"} == {0.0}
-    kept_in = tmp_path / "results.json"
-    assert command(file, "--output", tmp_path / "out", "--keep", kept_in, "--faults", 3).exit_code == 0
     results = kept("results", tmp_path)
-    assert (results.played, results.trials, results.estimates[0]["measure"]) == (0, 96, "lost_confirmed")
+    assert (results.played, results.trials, results.estimates[0]["measure"]) == (2 * 64, 64, "lost_confirmed")
     differences = [one["difference"] for one in results.estimates if one["measure"] == "publish_down_s"]
     assert (results.baseline, differences[0], differences[1] == 0.0) == ("two", 0.0, False)
     assert results.command == f"hawb study {file} --output {tmp_path / 'out'} --keep {kept_in}"
     faults = spark.read.parquet(str(tmp_path / "out" / "faults"))
     assert {one.trial for one in faults.select("trial").distinct().collect()} == {0, 1, 2}
+    file.write_text(FILE.replace("trials: 20", "trials: 96"))
+    answer = json.loads(command(file, "--json", "--output", tmp_path / "out", "--baseline", "quorum").stdout)
+    validate("study", answer)
+    assert {(one["design"], one["trials"]) for one in answer} == {("two", 96), ("quorum", 96)}
+    assert {one["difference"] for one in answer if one["design"] == "quorum"} == {0.0}
     refused = command(file, "--output", tmp_path / "out", "--baseline", "three")
     assert refused.exit_code == 2
     assert "--baseline: 'three' is not a design of the study; accepted: two, quorum" in refused.stderr
