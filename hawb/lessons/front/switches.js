@@ -44,6 +44,11 @@ function render({ model, el }) {
   el.replaceChildren(switches, changes, stories, make("div", {}, again), grid);
   keep_keys(el);
   const flip = (setting) => {
+    const chosen = new Set(Object.entries(setting).map(([key, value]) => `${key} ${value}`));
+    for (const button of switches.querySelectorAll("[data-switch]")) { // at once: Python's story takes longer
+      button.setAttribute("aria-pressed", String(chosen.has(button.dataset.switch)));
+    }
+    grid.setAttribute("aria-busy", "true");
     model.set("setting", setting);
     model.save_changes();
   };
