@@ -9,11 +9,13 @@ function render({ model, el }) {
   const choices = model.get("choices");
   const guess = (value) => {
     if (model.get("over")) return;
-    model.set("guess", value); // marks the button at once: Python's reply takes longer
+    model.set("guess", value);
+    mark(); // at once: Python's reply takes longer
     model.save_changes();
   };
   const give_up = () => {
     model.set("over", true);
+    mark();
     model.save_changes();
   };
   const on_node = ({ name }) => choices.includes(name) && guess(name);
