@@ -47,7 +47,7 @@ function render({ model, el }) {
     const made = model.get("guess");
     for (const button of answers.querySelectorAll("button")) {
       const { choice, skip: skips } = button.dataset;
-      const is_pressed = skips !== undefined ? made === null && model.get("over") : choice !== undefined ? choice === made : made !== null;
+      const is_pressed = skips !== undefined ? made === null && model.get("over") : choice !== undefined ? choice === made : made !== null && !model.get("over");
       button.setAttribute("aria-pressed", String(is_pressed));
     }
   }
