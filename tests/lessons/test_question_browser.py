@@ -81,9 +81,3 @@ def test_flipped_switch_is_marked_before_the_kernel_answers(page):
     assert page.locator(".hw-all[aria-busy]").count() == 1
     page.get_by_role("button", name="power off").first.click()
     assert pressed(page) == ["automatic", "power off"]
-
-
-def test_ending_that_is_shown_already_is_not_waited_for(page):
-    draw(page, Switches("ha-sync-mode"))
-    page.locator("[data-cell][aria-current=true]").click()
-    assert page.locator(".hw-all[aria-busy]").count() == 0
