@@ -58,16 +58,17 @@ class Question(LessonWidget):
     _esm = front_end(DRAWN, OWN / "question.js")
     question = traitlets.Unicode().tag(sync=True)
     choices = traitlets.List().tag(sync=True)
-    guess = traitlets.Any(None).tag(sync=True)
-    over = traitlets.Bool(False).tag(sync=True)
+    guess = traitlets.Any(None).tag(sync=True, echo_update=False)
+    over = traitlets.Bool(False).tag(sync=True, echo_update=False)
     later = traitlets.Bool(False).tag(sync=True)
     reply = traitlets.Unicode().tag(sync=True)
     picture = traitlets.Dict().tag(sync=True)
-    asks = traitlets.Bool(False).tag(sync=True)
+    asks = traitlets.Bool(False).tag(sync=True, echo_update=False)
     tries = traitlets.Any(None).tag(sync=True)
 
     def __init__(self, prediction: Prediction, before: Cluster | None = None, after: Cluster | None = None):
         self.prediction, self._played, self._moments = prediction, played(before, after), (before, after)
+        self._taken: str | int | None = None
         super().__init__(
             question=prediction.question,
             choices=[] if prediction.choices is int else list(prediction.choices),
@@ -80,19 +81,31 @@ class Question(LessonWidget):
         self.guess = prediction.guess
 
     def _take(self) -> None:
-        """Store the first valid guess; refuse any other."""
-        if self.guess is None:
+        """Store the first valid guess; refuse any other.
+
+        The page gets the reply and the picture in one message, since each message costs it milliseconds.
+        """
+        if self.guess in (None, self._taken):
             return
-        try:
-            reply = self.prediction.take(self.guess)
-        except (ValueError, AnswersRefused) as refused:
-            self.reply, self.guess = str(refused), None
-            return
-        self.guess, self.reply, self.over = self.prediction.guess, reply, not self.later
+        with self.hold_sync():
+            try:
+                self.reply = self.prediction.take(self.guess)
+            except (ValueError, AnswersRefused) as refused:
+                self.reply, self.guess, self._taken = str(refused), None, None
+                return
+            self._taken = self.guess = self.prediction.guess
+            self._end()
+        self.over = not self.later
 
     def _tell(self) -> None:
         """Show the result of the run."""
         if self.over:
+            with self.hold_sync():
+                self._end()
+
+    def _end(self) -> None:
+        """Show the result of the run, unless it is still to come."""
+        if not self.later:
             self.reply = reply(self.guess, self.prediction.truth)
             self.picture = self._played
 

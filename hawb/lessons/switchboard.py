@@ -34,7 +34,7 @@ class Switches(LessonWidget):
 
     _esm = front_end(DRAWN, OWN / "switches.js")
     switches = traitlets.List().tag(sync=True)
-    setting = traitlets.Dict().tag(sync=True)
+    setting = traitlets.Dict().tag(sync=True, echo_update=False)
     stories = traitlets.Dict().tag(sync=True)
     grid = traitlets.List().tag(sync=True)
 

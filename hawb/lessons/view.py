@@ -27,7 +27,9 @@ from hawb.views.story import pictures
 
 STYLE = (
     "<style>.hawb-lesson summary {cursor: pointer} .hawb-lesson p {margin: 4px 0; line-height: 1.4} "
-    ".hawb-lesson p.hawb-moment {margin-top: 12px} .hawb-lesson p.hawb-said {white-space: pre-wrap}</style>"
+    ".hawb-lesson p.hawb-moment {margin-top: 12px} .hawb-lesson .hawb-said {white-space: pre-wrap} "
+    ".hawb-lesson pre.hawb-said {margin: 4px 0; font-family: var(--jp-code-font-family, monospace); "
+    "word-break: normal; overflow-wrap: anywhere}</style>"
 )
 TRUTH = "text/vnd.hawb.truth"
 
@@ -47,7 +49,7 @@ class PredictionView(fields.Readable, widgets.VBox):
 
     def _explain(self) -> None:
         if self.asked.over and self._explained:
-            self.explanation.children = [html(self._explained)]
+            self.explanation.children = [html(self._explained, self.explanation.layout)]
 
     def __repr__(self) -> str:
         return "\n".join([repr(self.asked), *(self._told[1:] if self.asked.over else [])])
@@ -68,14 +70,19 @@ def text_of(shown: object) -> str:
 
 
 def html_of(shown: object) -> str:
-    """Return an object of a prediction's explanation as HTML."""
+    """Return an object of a prediction's explanation as HTML.
+
+    A text is a paragraph. Any other object without HTML of its own is in a fixed-width font, since its lines may be
+    indented (a story is YAML) or aligned in columns.
+    """
     if isinstance(shown, Text):
         return shown.value
     for form in ("_repr_html_", "_repr_svg_"):
         if hasattr(shown, form):
             return getattr(shown, form)()
-    text = str(shown) if isinstance(shown, str) else text_of(shown)
-    return f'<p class="hawb-said">{escape(text)}</p>'
+    if isinstance(shown, str):
+        return f'<p class="hawb-said">{escape(str(shown))}</p>'
+    return f'<pre class="hawb-said">{escape(text_of(shown))}</pre>'
 
 
 class Text(fields.Readable, widgets.HTML):
@@ -93,9 +100,9 @@ class Text(fields.Readable, widgets.HTML):
         return self._text
 
 
-def html(page: str) -> widgets.HTML:
-    """Return HTML in the lessons' style, as a widget."""
-    return widgets.HTML(f'{STYLE}<div class="hawb-lesson">{page}</div>')
+def html(page: str, layout: widgets.Layout) -> widgets.HTML:
+    """Return HTML in the lessons' style, as a widget. A `layout` that the page has already need not be sent."""
+    return widgets.HTML(f'{STYLE}<div class="hawb-lesson">{page}</div>', layout=layout)
 
 
 def exercise_view(exercise: Exercise) -> Text:

@@ -260,6 +260,29 @@ def test_answer_and_explanation_appear_after_the_guess():
     assert "take_over" in [one["kind"] for one in view.asked.picture["movements"]]
 
 
+@pytest.mark.parametrize(
+    ("choices", "asked"),
+    [(("b", "c"), {"guess": "b"}), (int, {"guess": "1"}), (("b", "c"), {"over": True})],
+)
+def test_a_click_is_answered_in_few_messages_and_the_reply_comes_first(choices, asked, monkeypatch):
+    after = mirrored().kill("a")
+    truth = 1 if choices is int else "b"
+    view, sent = predict("Who?", choices, "97-few", truth, "Why so.", before=mirrored(), after=after), []
+    monkeypatch.setattr(Question, "_send", lambda _self, message, **_rest: sent.append(message))
+    view.asked.set_state(asked)
+    assert [message["method"] for message in sent] == ["update"] * len(sent) and len(sent) <= 2
+    assert {"reply", "picture"} <= sent[0]["state"].keys()
+    assert view.asked.over and view.explanation.children
+
+
+def test_explained_text_is_proportional_and_everything_else_keeps_its_columns():
+    view = predict(*WHO, "Why so.", ["a   1", "bc  2"])
+    view.asked.over = True
+    page = view.explanation.children[0].value
+    assert '<p class="hawb-said">Why so.</p>' in page
+    assert '<pre class="hawb-said">a   1\nbc  2</pre>' in page
+
+
 def test_stored_guess_is_shown_again():
     predict(*WHO).asked.guess = "c"
     again = predict(*WHO)

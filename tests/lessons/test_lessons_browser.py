@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import statistics
 import urllib.request
 from collections.abc import Iterator
@@ -30,6 +31,9 @@ SETTINGS = {
     "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are in the page, too
     "apputils-extension/themes": {"adaptive-theme": True},  # light or dark as the browser says
 }
+COMPILED = os.environ.get("NUMBA_CACHE_DIR") or str(Path.home() / ".cache")
+"""Where other tests leave the compiled kernel (`hawb.study.compiled`): to compile it takes lesson 23 minutes."""
+
 log = logging.getLogger(__name__)
 
 
@@ -45,6 +49,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
         file.write_text(json.dumps(values))
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv(answers.VARIABLE, str(folder / "answers.json"))
+        patched.setenv("NUMBA_CACHE_DIR", COMPILED)
         with jupyterlab(folder) as address:
             yield address, folder / "answers.json"
 

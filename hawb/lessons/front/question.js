@@ -15,6 +15,7 @@ function render({ model, el }) {
   };
   const give_up = () => {
     model.set("over", true);
+    mark();
     model.save_changes();
   };
   const on_node = ({ name }) => choices.includes(name) && guess(name);
@@ -31,7 +32,7 @@ function render({ model, el }) {
   const asked = make("p", { class: "hq-question" }, make("b", { text: word("Predict:") }), ` ${model.get("question")}`);
   const told = make("p", { class: "hq-told", role: "status" });
   const given = choices.length ? choice_of(choices, guess) : number(guess, model.get("question"));
-  const skip = make("button", { type: "button", class: "hs-quiet", text: word("I do not know: show it"), onclick: give_up });
+  const skip = make("button", { type: "button", class: "hs-quiet", "data-skip": true, "aria-pressed": "false", text: word("I do not know: show it"), onclick: give_up });
   const answers = make("div", { class: "hq-answers", role: "group", "aria-label": model.get("question") }, ...given, skip);
   el.replaceChildren(asked, ends, answers, told, causes, again, tries);
   keep_keys(el);
@@ -41,10 +42,13 @@ function render({ model, el }) {
     if (node) guess(node);
   });
 
-  /** Marks the choice that was made. */
+  /** Marks the button that was pressed: a choice, the one beside a number, or the one that gives up. */
   function mark() {
-    for (const button of answers.querySelectorAll("[data-choice]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.choice === model.get("guess")));
+    const made = model.get("guess");
+    for (const button of answers.querySelectorAll("button")) {
+      const { choice, skip: skips } = button.dataset;
+      const is_pressed = skips !== undefined ? made === null && model.get("over") : choice !== undefined ? choice === made : made !== null && !model.get("over");
+      button.setAttribute("aria-pressed", String(is_pressed));
     }
   }
 
@@ -105,14 +109,14 @@ function render({ model, el }) {
 
   const resized = new ResizeObserver(() => [picture, other.picture].forEach((one) => one.scene && one.measure()));
   resized.observe(picture.box);
-  model.on("change:over change:reply change:picture", changed);
+  model.on("change:guess change:over change:reply change:picture", changed);
   model.on("change:over change:picture change:tries", offered);
   changed();
   offered();
   return () => {
     player.stop();
     resized.disconnect();
-    model.off("change:over change:reply change:picture", changed);
+    model.off("change:guess change:over change:reply change:picture", changed);
     model.off("change:over change:picture change:tries", offered);
   };
 }
@@ -143,7 +147,7 @@ function number(guess, question) {
   const field = make("input", { type: "text", inputmode: "numeric", size: 12, "aria-label": question, placeholder: word("a number") });
   const done = () => field.value.trim() && guess(field.value);
   field.addEventListener("keydown", (event) => event.key === "Enter" && done());
-  return [field, make("button", { type: "button", text: word("predict"), onclick: done })];
+  return [field, make("button", { type: "button", "aria-pressed": "false", text: word("predict"), onclick: done })];
 }
 
 /** Opens the explanation that the page has below: it is folded so that nobody reads it before the guess. */

@@ -44,6 +44,13 @@ function render({ model, el }) {
   el.replaceChildren(switches, changes, stories, make("div", {}, again), grid);
   keep_keys(el);
   const flip = (setting) => {
+    const now = model.get("setting");
+    if (Object.entries(setting).every(([key, value]) => now[key] === value)) return; // Python has nothing new to send
+    const chosen = new Set(Object.entries(setting).map(([key, value]) => `${key} ${value}`));
+    for (const button of switches.querySelectorAll("[data-switch]")) { // at once: Python's story takes longer
+      button.setAttribute("aria-pressed", String(chosen.has(button.dataset.switch)));
+    }
+    grid.setAttribute("aria-busy", "true");
     model.set("setting", setting);
     model.save_changes();
   };
@@ -56,7 +63,7 @@ function render({ model, el }) {
       make("div", { class: "hw-switch", role: "group", "aria-label": label }, make("span", { text: label }),
         make("span", { class: "hw-values" }, ...values.map(({ value, label: text }) =>
           make("button", { type: "button", "data-switch": `${key} ${value}`, disabled: !applies, text,
-            "aria-pressed": String(setting[key] === value), onclick: () => setting[key] !== value && flip({ ...setting, [key]: value }) }))))));
+            "aria-pressed": String(setting[key] === value), onclick: () => flip({ ...model.get("setting"), [key]: value }) }))))));
     if (had) switches.querySelector(`[data-switch="${CSS.escape(had)}"]`)?.focus({ preventScroll: true });
   }
 
