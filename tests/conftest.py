@@ -59,7 +59,7 @@ GROUPS = (
     # What drives a browser.
     "test_page_browser test_page_app_browser test_stage_browser test_stage_alone_browser test_pages_browser "
     "test_looks test_page_of_reports_browser test_lab_browser test_learner_browser test_lessons_browser test_builder "
-    "test_class_folder_browser test_stage_languages_browser",
+    "test_class_folder_browser test_stage_languages_browser test_question_browser",
     # What reads the logs of real clusters.
     "test_reconstruction test_reading test_clocks test_absences test_node_runs test_cluster_events test_recogniser "
     "test_kept_stories test_incident_timeline test_exports_among_logs",
