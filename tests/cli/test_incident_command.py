@@ -68,7 +68,7 @@ def test_exports_from_after_give_the_final_queues(tmp_path):
 def test_page_and_playable_scenario_are_written(tmp_path):
     result = hawb(STORY, "-o", tmp_path / "told.html", "--scenario", tmp_path / "story.yaml")
     assert result.exit_code == 3
-    question = "<h1>Are all messages still there, and is nothing broken?</h1>"
+    question = "<h1>Does the cluster still have all messages, and does everything work?</h1>"
     assert question in (tmp_path / "told.html").read_text(encoding="utf-8")
     played = CliRunner().invoke(main, ["run", str(tmp_path / "story.yaml")])
     assert played.exit_code == 0

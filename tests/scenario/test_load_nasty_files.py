@@ -35,7 +35,7 @@ NASTY = {
     "utf-16 that breaks off": ("scenario: t".encode("utf-16")[:-1], "not text"),
     "nul": ("scenario: \x00", "not YAML"),
     "half a surrogate": ("scenario: \ud800", "not text"),
-    "half a surrogate in JSON": ('{"scenario": "\\ud800"}', "half of a surrogate pair"),
+    "half a surrogate in JSON": ('{"scenario": "\\ud800"}', "an incomplete surrogate pair"),
     "truncated map": ("scenario: t\ncluster: {nodes: [a", "not YAML"),
     "truncated text": ('scenario: "t', "not YAML"),
     "truncated JSON": ('{"scenario": "t", "cluster"', "not YAML"),

@@ -244,7 +244,8 @@ def test_study_names_the_sources_of_its_numbers(study: Study) -> None:
         ),
         (
             "node_failures: {power_off_share: 0.6}",
-            ", line 3: environment.node_failures: controlled_share, power_off_share: are 1.1 of 1 together, laid over",
+            ", line 3: environment.node_failures: controlled_share, power_off_share: add up to 1.1; accepted: at most 1"
+            ", laid over",
         ),
         (
             "rolling_upgrades: {first_day: 73}",

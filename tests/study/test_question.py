@@ -342,5 +342,5 @@ def test_stream_is_refused_by_name_with_what_to_do(part: tuple[str, ...]):
 
 def test_type_in_the_arguments_must_be_that_of_the_design():
     place = ("designs", "quorum", "arguments")
-    assert "another type than queue_type says" in refusal(place, {"x-queue-type": "classic"})
+    assert "a type other than queue_type" in refusal(place, {"x-queue-type": "classic"})
     assert read_study(changed(place, {"x-queue-type": "quorum"})).designs["quorum"].queue_type == "quorum"

@@ -36,7 +36,7 @@ from hawb.views.story.telling import sentence as expected_sentence
 from hawb.views.tables import Table
 from hawb.views.verdicts.incident import todo, verdict
 
-QUESTION = "Are all messages still there, and is nothing broken?"
+QUESTION = "Does the cluster still have all messages, and does everything work?"
 MOST_STORY = 3_000
 """Maximum number of sentences that are printed."""
 STORY, LOST, KEEPERS, COMPARED = (
