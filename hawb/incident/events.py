@@ -160,10 +160,10 @@ class Event(Struct, frozen=True, kw_only=True):
     queue: Annotated[str | None, Meta(description="the queue concerned")] = None
     vhost: Annotated[str | None, Meta(description="the virtual host")] = None
     nodes: Annotated[tuple[str, ...], Meta(description="the nodes concerned, for kinds that can have several")] = ()
-    name: Annotated[str | None, Meta(description="the name of another object; the table of kinds says which")] = None
+    name: Annotated[str | None, Meta(description="the name of another object, explained in the table of kinds")] = None
     reason: Annotated[str | None, Meta(description="the reason, in RabbitMQ's words but without other texts")] = None
     term: Annotated[int | None, Meta(description="the Raft term, or the epoch of a stream")] = None
-    count: Annotated[int | None, Meta(description="a number; the table of kinds says of what")] = None
+    count: Annotated[int | None, Meta(description="a number, explained in the table of kinds")] = None
     release: Annotated[str | None, Meta(description="the release of RabbitMQ that boots")] = None
     level: Annotated[str, Meta(description="the log level")] = ""
     file: Annotated[str, Meta(description="the log file")] = ""

@@ -76,7 +76,7 @@ def outlives_haste(cluster: Cluster, variation: Variation) -> str | None:
     if queue["state"] != "running":
         return _("{queue} is {state}, though {node} is back.", queue=name, state=queue["state"], node=shown(master))
     if (left := queue["messages"]) < variation.messages:
-        return _("{queue} has {messages} left out of {number}: something in the policy removes the others.",
+        return _("{queue} has {messages} left out of {number}: something in the policy removes the other messages.",
                  queue=name, messages=counted(left), number=f"{variation.messages:,}")  # fmt: skip
     return None
 

@@ -209,7 +209,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
     "Nodes": (
         _of("boot order: which nodes a booting node waits for", booting.awaited,
             "last-to-stop-is-master and-stays-master"),
-        _of("a node gives up waiting for others at boot", booting.give_up, "", "node-gives-up-waiting"),
+        _of("a node gives up waiting for other nodes at boot", booting.give_up, "", "node-gives-up-waiting"),
         _of("force_boot: a node boots without waiting for other nodes", membership.force_boot, "",
             "force-boot-of-the-first-to-stop force-boot-gives-up-what-came-later"),
         _of("join_cluster: a node joins a cluster", membership.join, "", "node-joins"),

@@ -104,7 +104,7 @@ ADVICE: dict[str, Advice] = {
         "{key} has no effect: {reason}",
         "A setting without effect looks like protection.",
         "rabbit_policies, rabbit_mirror_queue_misc, rabbit_quorum_queue of the release",
-        "Remove the setting, or add what it needs.",
+        "Remove the setting, or add the settings that it needs.",
     ),
     "exactly-promotes-always": Advice(
         "error",
@@ -255,7 +255,7 @@ ADVICE: dict[str, Advice] = {
     "unsynchronised-mirrors": Advice(
         "error",
         "not synchronised: {unsynchronised} of {mirrors} mirrors",
-        "If one of them is promoted, the messages that it lacks are lost. With when-synced, the queue instead"
+        "If one of these mirrors is promoted, the messages that it lacks are lost. With when-synced, the queue instead"
         " waits for its master.",
         "the guide, \"Unsynchronised Mirrors\"",
         "Run rabbitmqctl sync_queue at a time when the queue may be blocked, or let consumers empty the queue. If the"

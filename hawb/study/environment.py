@@ -54,7 +54,7 @@ class Distribution(Part, frozen=True):
     def __post_init__(self) -> None:
         shaped = self.distribution in ("weibull", "lognormal")
         if shaped and self.shape is None:
-            raise ValueError(f"shape: missing, and {self.distribution} needs one")
+            raise ValueError(f"shape: missing; a {self.distribution} distribution needs a shape")
         if not shaped and self.shape is not None:
             raise ValueError(f"shape: {self.distribution} has none")
 

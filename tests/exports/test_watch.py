@@ -80,7 +80,7 @@ def test_invalid_address_is_refused_before_any_request(url: str) -> None:
         ("queues", (404, b""), "status 404: no such page"),
         ("queues", (503, b""), "status 503"),
         ("policies", (200, b"<html>"), "the answer is not JSON"),
-        ("operator-policies", (200, b'{"error": "x"}'), "no list of policies"),
+        ("operator-policies", (200, b'{"error": "x"}'), "the answer is not a list of policies"),
     ],
 )
 def test_unusable_response_is_explained(api: Server, path: str, answer: tuple, said: str) -> None:

@@ -277,7 +277,7 @@ def put_beside_and_take_away(page, folder: Path, picture: str) -> None:
     keep_picture(lab, f"{picture}-beside")
     close(lab)
     more(lab, "load")
-    lab.get_by_text("b has the most masters and leaders: those of 1 of 1 queue.").wait_for()
+    lab.get_by_text("b has the most masters and leaders: it leads 1 of 1 queue.").wait_for()
     keep_picture(lab, f"{picture}-load")
     close(lab)
     file = download(page, lab, "report")

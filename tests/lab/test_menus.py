@@ -299,9 +299,9 @@ def test_nodes_show_whether_they_are_safe_to_stop_when_asked(lab):
 def test_load_panel_shows_the_load_of_each_node(lab):
     ask(lab, "more", entry="load")
     table = panel(lab, "Load").table
-    assert "a has the most masters and leaders: those of 4 of 4 queues." in table.value
+    assert "a has the most masters and leaders: it leads 4 of 4 queues." in table.value
     on_node(lab, "a", "kill")
-    assert "b has the most masters and leaders: those of 2 of" in table.value
+    assert "b has the most masters and leaders: it leads 2 of" in table.value
 
 
 def test_grow_and_shrink_apply_to_all_quorum_queues(lab):

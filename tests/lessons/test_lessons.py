@@ -106,7 +106,7 @@ def test_values_are_mapped_to_choices(value, choices, guess):
 
 
 def test_invalid_guess_is_refused_and_not_stored(kept):
-    with pytest.raises(ValueError, match=r"'seven' cannot be guessed here; accepted: a whole number"):
+    with pytest.raises(ValueError, match=r"'seven' is not a possible answer; accepted: a whole number"):
         Prediction(*MANY).take("seven")
     assert not kept.exists()
 
@@ -353,7 +353,7 @@ def test_widgets_have_a_static_picture():
 def test_number_field_accepts_empty_and_reports_nonsense():
     view = predict(*MANY)
     view.asked.guess = NASTY
-    assert "cannot be guessed here" in view.asked.reply
+    assert "is not a possible answer" in view.asked.reply
     assert (view.asked.guess, view.asked.over) == (None, False)
     view.asked.guess = "0"
     assert answers.read().guesses["11-many"].guess == 0

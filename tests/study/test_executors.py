@@ -63,7 +63,7 @@ def test_missing_executors_are_reported_once_after_a_while(tmp_path: Path, monke
     assert list(found.news()) == []
     monkeypatch.setattr(executors, "WAITS_S", -1)
     (line,) = found.news()
-    assert "no executor has come" in line and "do not reach 10.0.0.1" in line
+    assert "no executor connected" in line and "do not reach 10.0.0.1" in line
     assert (list(found.news()), list(others.news())) == ([], [])
 
 

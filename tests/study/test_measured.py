@@ -99,7 +99,7 @@ def test_unknown_numbers_are_reported():
     found = begun(REAL / "list_queues.txt")
     assert list(found.numbers.environment) == ["node_failures"]
     assert any("no listing has publish rates" in note for note in found.notes)
-    assert any("no listing has its message size" in note for note in found.notes)
+    assert any("no listing has the size of its messages" in note for note in found.notes)
     assert begun().notes == ["no listing has a queue: the study's traffic is used"]
 
 

@@ -132,7 +132,7 @@ def test_numbers_are_read_with_their_prices() -> None:
         ("environment.trafic", {}, "did you mean traffic"),
         ("environment.traffic.publish_per_s", -1, "environment.traffic.publish_per_s: not accepted\n  given: -1"),
         ("environment.traffic.publish_per_s", [1, 2], "a list of 24 of them"),
-        ("environment.traffic.publish_per_s", "41", "write a number without quotes"),
+        ("environment.traffic.publish_per_s", "41", "write the number without quotes"),
         ("environment.traffic.message_size_bytes", 2.5, "bytes, a whole number"),
         ("environment.node_failures.every.mean_s", 0, "environment.node_failures.every.mean_s"),
         ("environment.node_failures.every.distribution", "normal", "accepted: exponential, weibull"),

@@ -91,7 +91,7 @@ def test_connect_server_plays_resumes_and_audits(tmp_path: Path, unavailable: Ca
             assert ran.returncode == (-signal.SIGKILL if killed else 0), ran.stderr
     answer = json.loads(ran.stdout)
     assert answer.pop("rows") == [list(one) for one in expected(TRIALS_ASKED)]
-    assert "Spark Connect has not" in answer.pop("search")
+    assert "Spark Connect does not have" in answer.pop("search")
     assert answer == {"cores": 2, "estimates": 2 * len(CELLS), "read": READ, "clusters": 1}
 
 

@@ -86,7 +86,7 @@ def test_each_missing_member_has_a_reason():
     assert troubles_after(QUORUM, {"kill": "b"}, {"stop": "c"}) == [
         "b was killed.",
         "c was shut down in a controlled way.",
-        "qq commits nothing any more: a leads it and reaches no majority of its members.",
+        "qq no longer commits anything: a leads it and reaches no majority of its members.",
     ]
     drained = troubles_after(QUORUM, {"drain": "b"}, {"kill": "c"})
     assert drained[0].startswith("b is being drained") and drained[1] == "c was killed."

@@ -201,8 +201,8 @@ def has_its_members(turn: Turn, node: int) -> bool:
     if group is not None:
         turn.refuse(
             None,
-            f"not simulated: the member of {described(group)} on node '{turn.settings.names[node]}', which the others "
-            "have forgotten; accepted is a node that they still count as one of theirs",
+            f"not simulated: the member of {described(group)} on node '{turn.settings.names[node]}', which the other "
+            "nodes have forgotten; accepted is a node that they still consider a member",
         )
     return group is None
 

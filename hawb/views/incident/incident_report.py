@@ -50,7 +50,7 @@ NOTHING_KEEPS = "none of the single changes that were tried"
 BY_RULES = "by the rules"
 MOST_LINES, MOST_PARTINGS, MOST_CHANGES, MOST_UNREAD = 3, 20, 6, 10
 STANDING_ASSUMPTIONS = (
-    "Times are in UTC, by the clock of one node. The clocks of the others were adjusted by events that several"
+    "Times are in UTC, by the clock of one node. The clocks of the other nodes were adjusted by events that several"
     " nodes logged.",
     "A loss is certain if it follows from the story by RabbitMQ's rules, whatever clients did. A possible loss depends"
     " on what clients sent, which is not in the logs.",

@@ -38,8 +38,8 @@ def whys(outcome: dict) -> list[str]:
     lost = [paragraph for loss in outcome["losses"] for paragraph in why_lost(chronicle, loss)]
     return lost + [
         ngettext(
-            "No queue took {messages} of {queue}, and the broker confirmed it.",
-            "No queue took {messages} of {queue}, and the broker confirmed all of them.",
+            "No queue took {messages} of {queue}, but the broker confirmed it.",
+            "No queue took {messages} of {queue}, but the broker confirmed all of them.",
             size(ids), messages=messages(ids), queue=shown(queue),
         )
         for queue, account in outcome["ledger"].items()
