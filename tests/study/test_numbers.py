@@ -140,7 +140,7 @@ def test_numbers_are_read_with_their_prices() -> None:
         ("design.nodes", 5, "accepted: net_ticktime, quorum_commands_soft_limit"),
         ("design.net_ticktime", True, "design.net_ticktime: not accepted"),
         ("prices.currency", ..., "currency is missing"),
-        ("prices.currency", 5, "quote it"),
+        ("prices.currency", 5, "put it in quotes"),
         ("prices.node_month", -1, "a price, a number from 0 to 10\\*\\*12"),
         ("prices.node_months", 1, "did you mean node_month"),
         ("sources/prices", ..., "prices.node_month: a number without a source\n  given: 150\n  accepted: a source for"),

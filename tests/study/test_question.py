@@ -179,7 +179,7 @@ def check_strange_values(path: tuple[str | int, ...]) -> None:
 
 REFUSED = [
     ((*MIRRORED, "replicas"), 6, r"designs\.mirrored: replicas: 6 do not fit on 5 nodes"),
-    ((*MIRRORED, "policy", "ha-mode"), "all", "replicas: policy has ha-mode, which says the same"),
+    ((*MIRRORED, "policy", "ha-mode"), "all", "replicas: policy has ha-mode, which has the same meaning"),
     ((*MIRRORED, "policy", "ha-sync-mode"), "often", r"mirrored\.policy: RabbitMQ would refuse this policy"),
     ((*MIRRORED, "operator_policy"), {"ha-promote-on-failure": "always"}, "operator_policy: RabbitMQ would refuse"),
     ((*MIRRORED, "policy", "max-lenght"), 5, "max-lenght"),
@@ -194,8 +194,8 @@ REFUSED = [
     ((*QUORUM, "upgrade", "sync_queue"), True, "upgrade.sync_queue: has no effect on a quorum queue"),
     ((*QUORUM, "policy"), {"ha-mode": "all"}, "policy: ha-mode is not for a quorum queue of 3.8"),
     ((*QUORUM, "arguments"), {"x-max-priority": 3}, "RabbitMQ would refuse this queue"),
-    ((*WORST, "node_failures", "controlled_share"), 0.9, "controlled_share, power_off_share: are 1.1 of 1"),
-    ((*WORST, "node_failures", "disk_loss_share"), 0.8, "controlled_share, disk_loss_share: are 1.1 of 1"),
+    ((*WORST, "node_failures", "controlled_share"), 0.9, "controlled_share, power_off_share: add up to 1.1"),
+    ((*WORST, "node_failures", "disk_loss_share"), 0.8, "controlled_share, disk_loss_share: add up to 1.1"),
     ((*WORST, "node_failures", "every", "shape"), ..., "shape: missing; a weibull distribution needs a shape"),
     ((*WORST, "node_failures", "repair", "distribution"), "exponential", "shape: exponential has none"),
     ((*WORST, "host_failures", "groups"), 0, "environments.worst.host_failures.groups"),
@@ -205,7 +205,7 @@ REFUSED = [
     ((*WORST, "failure_biasing", "after"), 5, "did you mean after_s"),
     (
         (*WORST, "rack_failures", "every", "distribution"), "constant",
-        "failure_biasing: rack_failures.every is constant, and what is not drawn cannot be biased",
+        "failure_biasing: rack_failures.every is constant, and only random times can be biased",
     ),
     (
         ("environments", "calm", "failure_biasing"), {"times": 2},

@@ -265,7 +265,7 @@ def _said(chronicle: Chronicle, queue: str, index: int, key: str) -> str:
     definition, operators = in_force.definition(queue, index), in_force.decided_by_operator(queue, index, key)
     words = {"key": key, "value": _setting(definition, key)}
     if key not in definition:
-        return _("{key} is {value} (the default)", **words)
+        return _("{key} is {value} (its default)", **words)
     if operators is None:
         return _("{key} is {value}", **words)
     return _("{key} is {value} (set by operator policy {operators})", operators=shown(operators), **words)

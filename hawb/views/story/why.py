@@ -56,7 +56,7 @@ def why_lost(chronicle: Chronicle, loss: dict) -> list[str]:
 def _account(outcome: dict, queue: str, number: int) -> dict:
     ledger = outcome["ledger"]
     if queue not in ledger:
-        raise ValueError(f"there is no queue {queue!r}; those of this outcome are {', '.join(map(repr, ledger))}")
+        raise ValueError(f"there is no queue {queue!r}; this outcome has {', '.join(map(repr, ledger))}")
     count = ledger[queue]["published"]
     if not 1 <= number <= count:
         there = f"messages 1 to {count}" if count else "no messages"
