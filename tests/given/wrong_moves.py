@@ -59,7 +59,7 @@ WRONG_MOVES = {
     ],
     "16-the-nightly-job": [
         ([{"sync_queue": f"orders.{number}"} for number in (1, 2)], "Lost: 100 messages of orders.3"),
-        ([ha(ALL | {"ha-promote-on-failure": "when-synced"})], "Lost: 100 messages .* Every replica but one mirror"),
+        ([ha(ALL | {"ha-promote-on-failure": "when-synced"})], "Lost: 100 messages .* Every replica except one mirror"),
         ([{"stop": ["b", "c"]}], "b and c are down: all nodes must run when the job starts"),
     ],
     "17-the-tempting-command": [

@@ -79,7 +79,7 @@ def test_connect_server_plays_resumes_and_audits(tmp_path: Path, unavailable: Ca
         stranger = [sys.executable, "-m", "hawb.cli", "audit", "--master", f"{master}/;token=guessed", str(EXPORTS)]
         refused = subprocess.run(stranger, cwd=ROOT, capture_output=True, text=True, timeout=300)
         assert (refused.returncode, refused.stdout) == (2, "")
-        assert f"{master}: the Spark Connect server gives no session" in refused.stderr
+        assert f"{master}: the Spark Connect server did not open a session" in refused.stderr
         environment = os.environ | {"SPARK_CONNECT_AUTHENTICATE_TOKEN": TOKEN}
         for killed in (True, False):
             program = BY_CONNECT.format(

@@ -56,7 +56,7 @@ def test_nodes_that_went_down_together_precede_the_effects(verb: str):
     gone = ["b was killed.", "c was killed."] if verb == "kill" else [
         f"The host of {node} lost power, without closing its connections." for node in ("b", "c")
     ]  # fmt: skip
-    assert lines[:2] == gone and "qq commits nothing any more" in lines[-1]
+    assert lines[:2] == gone and "qq no longer commits anything" in lines[-1]
     story = [one.text for one in sentences(outcome)]
     assert story.index(gone[1]) == story.index(gone[0]) + 1
 
