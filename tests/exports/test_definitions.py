@@ -307,7 +307,7 @@ def test_nodes_are_generated_if_no_file_names_one(tmp_path: Path):
     policy = {"name": "p", "vhost": "/", "pattern": "", "definition": {"ha-mode": "exactly", "ha-params": 5}}
     result = imported(tmp_path, {"policies": [policy]})
     assert result.scenario["cluster"]["nodes"] == ["node1", "node2", "node3", "node4", "node5"]
-    assert noted(result, "made up", "'node5'")
+    assert noted(result, "invents", "'node5'")
     policy["definition"]["ha-params"] = 10**9
     assert len(imported(tmp_path, {"policies": [policy]}).scenario["cluster"]["nodes"]) == 7
 
