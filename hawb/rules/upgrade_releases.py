@@ -272,7 +272,7 @@ _4_3 = Release(
              " deprecated_features.permit.transient_nonexcl_queues = true on every node"),
         Fact("x-queue-master-locator and queue-master-locator are refused", "rabbit_classic_queue:validate_policy;"
              " deprecated feature queue_master_locator", "use queue-leader-locator"),
-        Fact("a prefetch for a whole channel (basic.qos with global) counts for each consumer",
+        Fact("a prefetch for a whole channel (basic.qos with global) applies to each consumer separately",
              "rabbit_channel:is_global_qos_permitted; deprecated feature global_qos"),
         Fact("x-queue-version 1 is refused; x-queue-mode is accepted without effect, although the release notes say"
              " that it is refused", "rabbit_amqqueue:check_queue_version, declare_args"),

@@ -156,7 +156,7 @@ class _Cluster:
         source = f"assumed: {CAPACITY} times the publish rate, because no listing says how fast consumers can consume"
         if delivered_per_s >= consume_per_s:
             consume_per_s = delivered_per_s
-            source = f"measured: {file}, {rate} of {name}, its consumers can consume at least this much"
+            source = f"measured: {file}, {rate} of {name}: its consumers can consume at least this much"
         elif delivered_per_s:
             source += f"; they took {delivered_per_s:g} a second ({file}, {rate})"
         self.add("environment.traffic.consume_per_s", consume_per_s, source)

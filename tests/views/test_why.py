@@ -76,8 +76,8 @@ def test_every_kind_of_removal_has_a_text():
 def test_a_refused_message_that_was_confirmed():
     result = steps(DECLARE, {"kill": "a"}, publish(2, node="b"))
     assert why(result, "q", 1) == (
-        "At 0.001 s: No queue took message 1: the node of q is down, and it has no mirrors. The master on a was killed "
-        "at 0.0 s. The broker confirmed it."
+        "At 0.001 s: No queue took message 1: the node of q is down, and the queue has no mirrors. The master on a"
+        " was killed at 0.0 s. The broker confirmed it."
     )
     assert whys(result) == ["No queue took messages 1 to 2 of q, but the broker confirmed all of them."]
 

@@ -124,7 +124,7 @@ def stand_alone(turn: Turn, node: int) -> None:
         turn.refuse(
             None,
             f"not simulated: force_standalone_khepri_boot of node '{name}' while '{turn.settings.names[others[0]]}' is "
-            "up, after which there would be two clusters; accepted once all others are down",
+            "up, because there would then be two clusters; accepted once all other nodes are down",
         )
     else:
         for other in [other for other, value in enumerate(turn.nodes) if other != node and value.member]:

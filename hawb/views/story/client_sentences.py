@@ -45,7 +45,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "messages_refused": (
         "refusal",
         {
-            "home_node_down": N_("No queue took {ids}: the node of {queues} is down, and it has no mirrors."),
+            "home_node_down": N_("No queue took {ids}: the node of {queues} is down, and the queue has no mirrors."),
             "no_record": N_(
                 "No queue took {ids}: no node with a member of {queues} has booted since all nodes were down."
             ),
