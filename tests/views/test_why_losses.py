@@ -164,7 +164,7 @@ def test_synchronised_mirror_on_the_record_permits_promotion_of_an_older_one():
     )
     assert (
         "ha-promote-on-failure is when-synced. RabbitMQ only checks whether the queue's record lists any synchronised"
-        " mirror. The record listed one, so b took over empty."
+        " mirror. It listed one, so b took over empty."
     ) in whys(result)[0]
 
 

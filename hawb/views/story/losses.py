@@ -292,8 +292,8 @@ def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None
     settings = joined(_said(chronicle, queue, index, key) for key in keys)
     if any(_setting(definition, key) == "when-synced" for key in keys):
         return _(
-            "{settings}. RabbitMQ only checks whether the queue's record lists any synchronised mirror. The record"
-            " listed one, so {took}.",
+            "{settings}. RabbitMQ only checks whether the queue's record lists any synchronised mirror. It listed"
+            " one, so {took}.",
             settings=settings,
             took=took,
         )

@@ -167,7 +167,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "autoheal_started": ("recovery", N_("{losers} restart, to join {winner} again (autoheal).")),
     "records_taken_over": (
         "fault",
-        N_("{node} discards its metadata and takes over the metadata of the running nodes."),
+        N_("{node} discards its metadata and takes over that of the running nodes."),
     ),
     "records_restored": ("fault", N_("{node} boots with the metadata that it had when it stopped, even if the"
                                      " cluster has changed since.")),
