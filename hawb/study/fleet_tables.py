@@ -20,8 +20,7 @@ QUEUES = Table(
         TYPE,
         Column("policy", TEXT, "the one policy that applies"),
         Column("operator_policy", TEXT, "the one operator policy that applies"),
-        Column("silenced", TEXTS, "other policies that match the queue but do not apply, the one with the highest"
-                                  " priority first"),
+        Column("silenced", TEXTS, "other policies that match but do not apply, the highest priority first"),
         Column("messages", WHOLE, "messages in the queue"),
         Column("master", TEXT, "the node of the queue's master or leader"),
         Column("mirrors", TEXTS, "the nodes of the queue's mirrors, the oldest first"),
@@ -110,8 +109,7 @@ EXPORTED_DEFINITIONS = Table(
         VHOST,
         Column("name", TEXT, "the name of the virtual host, policy or queue"),
         Column("pattern", TEXT, "for a policy: the pattern of queue names"),
-        Column("priority", WHOLE, "for a policy: its priority; of the policies that match, the one with the highest"
-                                  " priority applies"),
+        Column("priority", WHOLE, "for a policy: its priority; the highest that matches applies"),
         Column("apply_to", TEXT, "for a policy: queues, exchanges, all, or one type of queue"),
         Column("definition", TEXT, "for a policy: its keys, as JSON"),
         Column("type", TEXT, "for a queue: classic, quorum, stream or another type"),

@@ -217,8 +217,7 @@ LOSSES = Table(
         *OF_A_CELL, *NAMES,
         Column("loss", WHOLE, "the loss's number in the trial, from 0"),
         Column("at_s", NUMBER, "seconds from the trial's beginning; null for messages that no queue accepted"),
-        Column("cause", TEXT, "the cause as in outcomes, or no_queue: messages that were confirmed although no queue"
-                              " accepted them"),
+        Column("cause", TEXT, "the cause as in outcomes, or no_queue: no queue accepted the confirmed messages"),
         Column("node", TEXT, "the node on which the messages were lost, such as the node of the promoted mirror"),
         Column("messages", WHOLE, "the number of lost messages"),
         Column("confirmed", WHOLE, "how many of the lost messages had been confirmed"),
