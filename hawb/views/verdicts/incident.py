@@ -315,7 +315,7 @@ def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
 def _reading(incident: Incident, names: Names) -> Iterator[ToDo]:
     """Yield where to read on about error messages that hawb does not know."""
     if unread := incident.reading.unread:
-        these = "this error message" if incident.reading.severe == 1 else "these messages of errors"
+        these = "this error message" if incident.reading.severe == 1 else "these error messages"
         lines = listing(names.line(one) for one in unread)
         yield ToDo(f"Read {lines} and the lines before and after: hawb does not know {these}.")
 
