@@ -104,7 +104,7 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
 
     scenarios = [*filter(is_scenario, files)]
     if scenarios and len(files) > 1:
-        raise SystemExit(refuse(f"{files[1]}: a scenario describes a whole cluster; give it alone"))
+        raise SystemExit(refuse(f"{files[1]}: a scenario describes a whole cluster; give no other file with it"))
     try:
         if scenarios and release is not None:
             raise SystemExit(

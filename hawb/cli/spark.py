@@ -60,7 +60,7 @@ def settings_of(_context: click.Context, _option: click.Parameter, given: Iterab
             raise click.BadParameter(f"number {place} is not KEY=VALUE; accepted: keys that begin with spark.")
         key, value = match.groups()
         if key in _TAKEN:
-            raise click.BadParameter(f"{key}: cannot be set: {_TAKEN[key]}")
+            raise click.BadParameter(f"{key}: you cannot set this: {_TAKEN[key]}")
         if key in found:
             raise click.BadParameter(f"{key}: is set twice")
         found[key] = value

@@ -147,8 +147,8 @@ def can_be_declared(turn: Turn, operation: Declare) -> bool:
     if not has_streams(turn) and not coordinates(turn, operation.node):
         turn.refuse(
             None,
-            f"not simulated: {name} as the first stream, while most nodes do not run, whose coordinator begins with "
-            "the others; accepted while a majority of the nodes runs",
+            f"not simulated: {name} as the first stream, while most nodes do not run: the coordinator would begin "
+            "without these nodes; accepted while a majority of the nodes runs",
         )
         return False
     reason = streams.not_formed(name, turn.settings.names[operation.node], profile)

@@ -162,7 +162,7 @@ def _known(policies: Iterable[dict], profile: Profile, operator: bool, notes: li
         definition = {key: value for key, value in policy["definition"].items() if key in known}
         if left:
             name = quoted(join_queue(policy["vhost"], policy["name"]))
-            whole = "" if definition else "; without them it sets nothing, so it is left out"
+            whole = "" if definition else "; without these settings the policy is empty, so it is left out"
             notes.append(f"{'operator ' * operator}policy {name}: RabbitMQ {profile.release} does not know"
                          f" {named(left)}: left out{whole}")  # fmt: skip
         if definition or not left:
@@ -201,7 +201,7 @@ def _nodes(defined: Definitions, listed: Listings, standing: list[str], notes: l
             notes.append(f"no listing has the nodes: hawb uses those that queues and policies name, {named(nodes)}")
         else:
             nodes = [f"node{number}" for number in range(1, _needed_nodes(defined) + 1)]
-            notes.append(f"no file names a node: hawb made up {named(nodes)}, as many as policies and queues need")
+            notes.append(f"no file names a node: hawb invents {named(nodes)}, as many as the policies and queues need")
         return dict.fromkeys(nodes, "running")
     nodes = {node: "running" if runs else "stopped" for node, runs in known.items()}
     for node in standing:
@@ -212,8 +212,8 @@ def _nodes(defined: Definitions, listed: Listings, standing: list[str], notes: l
     if strangers := [node for node in in_policies if node not in nodes]:
         notes.append(f"policies name {named(strangers)}, which the cluster does not have")
     if down := [node for node, how in nodes.items() if how == "stopped"]:
-        notes.append(f"{named(down)} are down: the files do not say in which order they went down; they are"
-                     " imported as stopped in this order")
+        notes.append(f"{named(down)} are down: the files do not say in which order these nodes went down; hawb"
+                     " assumes that they were stopped in this order")
     return nodes
 
 
@@ -235,4 +235,4 @@ def _needed_nodes(defined: Definitions) -> int:
 def _empty_vhosts(defined: Definitions, listed: Listings) -> Iterator[str]:
     full = {vhost for table in (defined.queues, listed.queues, defined.policies) for vhost, _ in table}
     if empty := [vhost for vhost in defined.vhosts if vhost not in full]:
-        yield f"virtual hosts {named(empty)}: neither queue nor policy, not imported"
+        yield f"virtual hosts {named(empty)}: not imported, because they have neither a queue nor a policy"

@@ -26,7 +26,7 @@ _USUAL_STATES = {None, "running", "idle", "flow", "syncing"}
 _DECLARED = {"type": "classic", "durable": True, "auto_delete": False, "arguments": {}}
 _DEFAULTS = _DECLARED | {"unacknowledged": 0, "mirrors": [], "synchronised_mirrors": []}
 
-_UNPLACED = "the files do not say where they are: placed as if newly declared"
+_UNPLACED = "the files do not say where these queues are: hawb places them as if newly declared"
 _MIRRORS_UNKNOWN = "the files do not list mirrors: imported without mirrors"
 _SYNCHRONISED_UNKNOWN = "the files do not say which mirrors are synchronised: imported as unsynchronised"
 _ONLINE_UNKNOWN = "the files do not say which members are online: imported as online if their node runs"
@@ -34,7 +34,7 @@ _UNACKNOWLEDGED_UNKNOWN = "the files do not say how many messages are unacknowle
 _OUT_OF_USE = {"down", "crashed", "stopped", "minority", "noproc", "terminated"}
 """The states of queues that no client can use."""
 
-UNLISTED = "in no listing: imported as empty, placed as if newly declared"
+UNLISTED = "in no listing: imported as empty, and placed as if newly declared"
 UNCOUNTED = "the files do not say the depth: imported as empty"
 """The oddities (`UNLISTED`, `UNCOUNTED`) of queues whose number of messages no file has."""
 
@@ -158,7 +158,8 @@ class QueueEntries:
             if total:
                 self.met[_UNACKNOWLEDGED_UNKNOWN].append(name)
         if unacknowledged > total or total > _MOST_MESSAGES or facts.messages not in (None, total):
-            self.met["counts of messages contradict each other: ready and unacknowledged are used"].append(name)
+            self.met["the counts of messages contradict each other: the ready and unacknowledged counts are"
+                     " used"].append(name)
             total = min(max(total, unacknowledged), _MOST_MESSAGES)
         depth = {"messages": total, "unacknowledged": unacknowledged}
         size = round(facts.message_bytes / total) if total and facts.message_bytes is not None else None
@@ -178,7 +179,8 @@ class QueueEntries:
         mirrors = [node for node in listed if node != facts.node]
         synchronised = [node for node in facts.synchronised or () if node in mirrors]
         if len(mirrors) < len(listed) or len(synchronised) < len(facts.synchronised or ()):
-            self.met["mirrors contradict each other: those that agree are imported"].append(name)
+            self.met["the files contradict each other about mirrors: only the mirrors that all of them list are"
+                     " imported"].append(name)
         if mirrors and facts.synchronised is None:
             self.met[_SYNCHRONISED_UNKNOWN].append(name)
         place = {"master": facts.node, "mirrors": mirrors, "synchronised_mirrors": synchronised}
@@ -215,4 +217,4 @@ def _not_carried(key: Key, name: str, kind: str, facts: QueueFacts | None, profi
         return f"of type {worded(kind)}" + (f", which RabbitMQ {profile.release} does not have" if known else "")
     if facts is not None and facts.exclusive:
         return "exclusive to a connection"
-    return None if split_queue(name) == key else "of a virtual host whose name holds ::"
+    return None if split_queue(name) == key else "their virtual host has :: in its name"

@@ -108,7 +108,7 @@ def check_json(file: Path, text: str, place: str = "the file") -> None:
             raise ImportRefused(file, f"an object in {place}", f"the key {quoted(twice)} twice", "each key once")
 
     def no_constant(word: str) -> None:
-        raise ImportRefused(file, f"a number in {place}", word, "a number that JSON can write")
+        raise ImportRefused(file, f"a number in {place}", word, "a number that JSON can represent")
 
     try:
         json.loads(text, object_pairs_hook=no_key_twice, parse_constant=no_constant, parse_int=str, parse_float=str)
@@ -127,7 +127,7 @@ def as_object(table: Table) -> dict[str, Any]:
         raise ValueError("an object, or a list of pairs, with each key once")
     for key, value in found.items():
         if not _is_value(value):
-            raise ValueError(f"{quoted(key)} with a value that JSON can write, integers of 64 bits")
+            raise ValueError(f"{quoted(key)} with a value that JSON can represent; integers have at most 64 bits")
     return found
 
 
@@ -172,7 +172,7 @@ def decode(file: Path, place: str, source: str | msgspec.Raw, kind: type[T] | An
     except msgspec.DecodeError:
         # The only text that check_json accepts and msgspec does not.
         raise ImportRefused(
-            file, place or "the whole file", "half a surrogate pair in a string", "text in Unicode"
+            file, place or "the whole file", "an incomplete surrogate pair in a string", "text in Unicode"
         ) from None
     except RecursionError:
         raise ImportRefused(

@@ -99,7 +99,8 @@ def definitions_of(base: str, login: Login) -> dict[str, Any]:
         parsed(base, path, login) for path in ("vhosts?columns=name", "policies", "operator-policies")
     )
     if not all(isinstance(one, dict) and {"vhost", "name"} <= one.keys() for one in operator_policies):
-        raise ApiRefused(f"{base}/api/operator-policies: no list of policies; is this RabbitMQ's management?")
+        raise ApiRefused(f"{base}/api/operator-policies: the answer is not a list of policies; is this RabbitMQ's"
+                         " management API?")
     parameters = [
         {
             "component": "operator_policy", "vhost": policy["vhost"], "name": policy["name"],
@@ -115,7 +116,7 @@ def parsed(base: str, path: str, login: Login) -> Any:
     try:
         return json.loads(ask(base, path, login))
     except ValueError:
-        raise ApiRefused(f"{base}/api/{path}: the answer is not JSON; is this RabbitMQ's management?") from None
+        raise ApiRefused(f"{base}/api/{path}: the answer is not JSON; is this RabbitMQ's management API?") from None
 
 
 def ask(base: str, path: str, login: Login) -> bytes:
@@ -138,9 +139,9 @@ def ask(base: str, path: str, login: Login) -> bytes:
 def meaning_of(status: int) -> str:
     """Return a message about an HTTP status: the likely error in the user or the address."""
     reasons = {
-        401: "user or password is wrong, or the user has no tag; `monitoring` is enough",
-        403: "the user may not see this; the tag `monitoring` is enough",
+        401: "the user or the password is wrong, or the user has no tag; the tag `monitoring` is enough",
+        403: "the user is not allowed to see this; the tag `monitoring` is enough",
         404: "no such page; is this RabbitMQ's management API, without a path prefix?",
     }
-    moved = "the answer is a redirect, which is not followed; give the address that it leads to"
-    return f"status {status}: {reasons.get(status, moved if 300 <= status < 400 else 'no answer that can be used')}"
+    moved = "the answer is a redirect, which hawb does not follow; give the new address instead"
+    return f"status {status}: {reasons.get(status, moved if 300 <= status < 400 else 'no usable answer')}"

@@ -23,17 +23,17 @@ incident.register(spark)
 spark.read.format("rabbitmq-logs").load("logs/").where("kind = 'node_down'").groupBy("peer").count().show()
 ```
 
-hawb counts messages that it does not know by their template. It leaves out clients' connections and users, unless you
-ask for them. `python -m hawb.incident.dictionary` writes this page.
+hawb does not know every message: it groups unknown messages by their template, and counts them. The events do not
+name clients' connections and users, unless you ask for these. `python -m hawb.incident.dictionary` writes this page.
 """
 KIND = "## Kinds\n\nNames such as `peer` are columns.\n\n| kind | what it means |\n|---|---|"
 SPAN = (
-    "## Durations\n\n`hawb rates` makes rates from these durations. `hawb.incident.fleets.spans_on` returns them on "
+    "## Durations\n\n`hawb rates` computes rates from these durations. `hawb.incident.fleets.spans_on` returns them on "
     "Spark."
 )
 RULE = (
-    "## Messages\n\nThe table has the meaning of each message. For a new release, add messages to "
-    "`hawb/incident/rules.py`."
+    "## Messages\n\nThe table lists each message that hawb knows, with the kind of its event. For a new release, add"
+    " messages to `hawb/incident/rules.py`."
     "\n\n"
     "| kind | releases | its source | how it begins |\n|---|---|---|---|"
 )

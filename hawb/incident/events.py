@@ -22,10 +22,10 @@ KINDS: Mapping[str, str] = {
     "node_started": "the broker has booted",
     "node_waiting": "the booting broker waits for the tables of other nodes (`nodes`, if the message names them), or "
     "for a leader of the metadata store (`name`); `count` retries are left",
-    "node_signalled": "the signal `name` asked the process of the node to end",
+    "node_signalled": "the node's process received the signal `name`, which asks it to end",
     "node_stopping": "the broker was asked to stop",
     "node_stopped": "the broker has stopped",
-    "node_halting": "the Erlang VM of the node ends, too",
+    "node_halting": "the Erlang VM of the node ends (after the broker has stopped)",
     "boot_failed": "the node failed to boot, for `reason`",
     "boot_error": "the node logged an error that may make its boot fail, for `reason`; `name` is the feature flag, "
     "node or port concerned",
@@ -39,10 +39,11 @@ KINDS: Mapping[str, str] = {
     "node_down": "the distribution connection to `peer` was lost, for `reason`",
     "node_silent": "the node received nothing from `peer` for net_ticktime, and closes the connection",
     "rabbit_up": "the broker on `peer` runs",
-    "rabbit_down": "the broker on `peer` does not run any more",
+    "rabbit_down": "the broker on `peer` no longer runs",
     "partition_seen": "Mnesia on the node found that it and `peer` had run separately (`reason`)",
     "partition_partial": "the node lost `peer`, which `name` still sees",
-    "partition_disconnected": "the node closes its connection to `peer`, to turn a partial partition into a full one",
+    "partition_disconnected": "the node closes its connection to `peer`, so that a partial partition becomes a full"
+                              " one",
     "pause_begun": "the node pauses its broker, because it is in a minority or does not see the nodes that "
     "pause_if_all_down lists",
     "autoheal_asked": "the node asks `peer`, the autoheal leader, to heal a partition",
@@ -50,9 +51,9 @@ KINDS: Mapping[str, str] = {
     "autoheal_decided": "the autoheal leader decided: `peer` wins, `nodes` restart",
     "autoheal_denied": "the autoheal leader denied a request, for `reason`",
     "autoheal_winning": "the node is the winner and waits for `nodes` to stop",
-    "autoheal_restarting": "the node has to restart; `peer` is the winner",
+    "autoheal_restarting": "the node has to restart, because the partition of `peer` has won",
     "autoheal_losers_stopped": "all losers have stopped, so they start again",
-    "autoheal_finished": "autoheal has finished; `peer` was the winner",
+    "autoheal_finished": "autoheal has finished; the partition of `peer` was the winner",
     "autoheal_aborted": "autoheal was aborted, for `reason`",
     "member_joining": "the node joins the cluster of `nodes`",
     "member_joined": "`peer` has become a member of the metadata store",
@@ -63,7 +64,7 @@ KINDS: Mapping[str, str] = {
     "node_reset": "the node leaves its cluster and empties its database",
     "mirror_added": "a mirror of `queue` was started on `peer`",
     "mirror_failed": "no mirror of `queue` could be started on `peer`, for `reason`",
-    "mirror_dropped": "the mirror of `queue` on `peer` was dropped, as the policy asks for",
+    "mirror_dropped": "the mirror of `queue` on `peer` was dropped, because the policy no longer includes it",
     "mirror_promoted": "the mirror of `queue` on `peer` became the master",
     "replicas_down": "the replica of `queue` on `peer` (`name`: master or mirror) found the replicas on `nodes` down",
     "mirrors_stopped": "the master of `queue` is shut down, and stops all mirrors, because none is synchronised",
@@ -79,9 +80,9 @@ KINDS: Mapping[str, str] = {
     "leader_stepped_down": "the node's member stepped down as leader; the term is `term`",
     "leader_seen": "the node's member detected that `peer` leads in `term`",
     "leader_lost": "the node's member has lost its leader, for `reason`",
-    "leader_doubted": "the node's member waits, because its leader on `peer` may be down",
+    "leader_doubted": "the node's member waits before it stands for election, because its leader on `peer` may be down",
     "leader_outvoted": "a leader received a higher term, `term`, from `peer`",
-    "leader_unknown": "a command waits until a leader is known",
+    "leader_unknown": "a client's command waits until the node's member knows a leader",
     "vote_granted": "the node's member votes for `peer` in `term`",
     "vote_declined": "the node's member refuses its vote to `peer` in `term`",
     "group_formed": "the members of the new group `name` were started, with `peer` as leader: a quorum queue was "
@@ -118,28 +119,29 @@ KINDS: Mapping[str, str] = {
     "policy_set": "the policy `name` was set in `vhost`",
     "vhost_added": "`vhost` was added",
     "vhost_deleted": "`vhost` was deleted",
-    "vhost_failed": "the messages of `vhost` could not be recovered, or its processes have stopped",
+    "vhost_failed": "the messages of the virtual host `vhost` could not be recovered, or the processes of `vhost`"
+                    " have stopped",
     "feature_enabled": "the feature flag `name` is enabled",
     "maintenance_begun": "the node is put into maintenance mode",
     "maintenance_ready": "the node may be shut down",
-    "maintenance_ended": "the node is back from maintenance mode",
+    "maintenance_ended": "the node has left maintenance mode",
     "leaders_leaving": "`count` leaders of quorum queues are transferred to other nodes",
     "connection_accepted": "a client connected",
-    "connection_named": "a client named its connection",
+    "connection_named": "a client gave its connection a name",
     "connection_opened": "a client opened a connection to `vhost`",
     "connection_closed": "a connection was closed by its client, or the client disconnected, for `reason`",
     "connection_failed": "a connection was closed with an error, for `reason`",
     "connections_closed": "`count` connections were closed for maintenance",
     "channel_failed": "a channel was closed with an error, for `reason`",
     "consumer_timed_out": "a consumer of `queue` did not acknowledge in time",
-    "queue_unavailable": "a client was refused `queue`, because no process of it runs, for `reason`; `peer` is its "
-    "node",
+    "queue_unavailable": "a client was refused `queue`, because the queue's process on `peer` does not run, for "
+    "`reason`",
     "operation_timed_out": "an operation of a client timed out, for `reason`",
     "process_crashed": "an Erlang process crashed, for `reason`; `name` is the process and `queue` its queue, if the "
     "message names them",
     "child_ended": "a supervisor (`name`) reported that one of its processes ended, for `reason`",
     "operation_failed": "an operation of a client failed with an internal error (541), for `reason`",
-    "vhost_down": "a client was refused `vhost`, which does not run on the node",
+    "vhost_down": "a client was refused the virtual host `vhost`, which does not run on the node",
     "flag_not_enabled": "the feature flag `name` could not be enabled, for `reason`, or because `nodes` do not run",
     "erlang_ended": "the Erlang VM ended by itself, for `reason`",
     "noted": "a message of level error or warning that needs no action; it is not counted as an event",
@@ -151,17 +153,18 @@ class Event(Struct, frozen=True, kw_only=True):
     """A row: the content of one message of one node's log. A field that a kind does not use is None."""
 
     at_us: Annotated[int, Meta(description="microseconds since 1970 (UTC), by the clock of the node that logged it")]
-    node: Annotated[str, Meta(description="the node that logged it: its Erlang name, if the log has it")]
+    node: Annotated[str, Meta(description="the node that logged the message; its Erlang name, if the log has this"
+                                          " name")]
     kind: Annotated[str, Meta(description="the kind of event")]
     peer: Annotated[str | None, Meta(description="the node concerned")] = None
     queue: Annotated[str | None, Meta(description="the queue concerned")] = None
     vhost: Annotated[str | None, Meta(description="the virtual host")] = None
-    nodes: Annotated[tuple[str, ...], Meta(description="the nodes concerned, if there can be several")] = ()
-    name: Annotated[str | None, Meta(description="another object, as the kind says")] = None
-    reason: Annotated[str | None, Meta(description="the reason in RabbitMQ's words; other words are replaced")] = None
+    nodes: Annotated[tuple[str, ...], Meta(description="the nodes concerned, for kinds that can have several")] = ()
+    name: Annotated[str | None, Meta(description="the name of another object, explained in the table of kinds")] = None
+    reason: Annotated[str | None, Meta(description="the reason, in RabbitMQ's words but without other texts")] = None
     term: Annotated[int | None, Meta(description="the Raft term, or the epoch of a stream")] = None
-    count: Annotated[int | None, Meta(description="a number, as the kind says")] = None
-    release: Annotated[str | None, Meta(description="the booting release of RabbitMQ")] = None
+    count: Annotated[int | None, Meta(description="a number, explained in the table of kinds")] = None
+    release: Annotated[str | None, Meta(description="the release of RabbitMQ that boots")] = None
     level: Annotated[str, Meta(description="the log level")] = ""
     file: Annotated[str, Meta(description="the log file")] = ""
     line: Annotated[int, Meta(description="the line in the file where the message begins, from 1")] = 0

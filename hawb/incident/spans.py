@@ -62,15 +62,15 @@ class Span(Struct, frozen=True, kw_only=True):
     cluster: Annotated[str, Meta(description="the folder of the cluster's logs")]
     kind: Annotated[str, Meta(description="the kind of duration")]
     node: Annotated[str | None, Meta(description="the node concerned")] = None
-    from_us: Annotated[int, Meta(description="when it began, in microseconds since 1970 (UTC)")]
+    from_us: Annotated[int, Meta(description="when the duration began, in microseconds since 1970 (UTC)")]
     length_s: Annotated[float, Meta(description="the duration that the logs show, in seconds")]
-    ended: Annotated[bool, Meta(description="true if it ended then; false if it had not ended when the logs end")]
-    fresh: Annotated[bool, Meta(description="true if it began then; false if it had begun before the logs begin")]
-    how: Annotated[str | None, Meta(description="of a failure: stopped, killed, power_off or unknown")] = None
-    disk_lost: Annotated[bool | None, Meta(description="of a failure: true if the node lost its data")] = None
-    together: Annotated[int | None, Meta(description="of a failure: the number of nodes that failed together")] = None
+    ended: Annotated[bool, Meta(description="true if the duration ended within the logs; false if later")]
+    fresh: Annotated[bool, Meta(description="true if the duration began within the logs; false if earlier")]
+    how: Annotated[str | None, Meta(description="for a failure: stopped, killed, power_off or unknown")] = None
+    disk_lost: Annotated[bool | None, Meta(description="for a failure: true if the node lost its data")] = None
+    together: Annotated[int | None, Meta(description="for a failure: the number of nodes that failed together")] = None
     nodes: Annotated[int | None, Meta(description="the number of nodes of the cluster")] = None
-    messages: Annotated[int | None, Meta(description="of a synchronisation: the number of messages")] = None
+    messages: Annotated[int | None, Meta(description="for a synchronisation: the number of messages")] = None
 
 
 class Going(Struct, frozen=True):

@@ -189,13 +189,13 @@ def of_reading(
 def _no_scenario(reading: Reading, found: Sequence[ClusterEvent], span: Asked) -> str:
     """Return the reason why no scenario can be made."""
     if reading.events and any(one.kind in CAME_OF_IT for one in found if one.at_us in span):
-        return "the logs show consequences, but not the fault that caused them"
+        return "the logs show the consequences of a fault, but not the fault itself"
     if any(one.kind in BROKEN for one in found if one.at_us in span):
         return NOT_PLAYED
     if any(event.kind == "partition_seen" for event in reading.events):
-        return "the logs show consequences, but not the fault that caused them"
+        return "the logs show the consequences of a fault, but not the fault itself"
     if reading.events:
-        return NOTHING if span == WHOLE else f"{NOTHING} in the span that was asked for"
+        return NOTHING if span == WHOLE else f"{NOTHING} in the given period"
     if any(file.timeless for file in reading.files):
         return "no message in these files has both a date and a time"
     return "hawb recognises no line of these files as a message of RabbitMQ"

@@ -16,9 +16,9 @@ from hawb.planning.variants import Varied
 from hawb.views.cluster import side_by_side
 from hawb.views.formatting import html
 
-NOTHING, AS_EDITED = N_("nothing"), N_("the policy that you edit in the panel Policy")
-NO_QUEUE = N_("Click a queue to choose a change to it, or edit a policy in the panel Policy.")
-NO_VARIANT = N_("Choose a change: hawb also plays the same steps with it, from the beginning.")
+NOTHING, AS_EDITED = N_("nothing"), N_("the policy that you edit in the Policy panel")
+NO_QUEUE = N_("Click a queue to choose a change to it, or edit a policy in the Policy panel.")
+NO_VARIANT = N_("Choose a change: hawb then plays the same steps again with this change, from the beginning.")
 
 
 class BesidePanel:
@@ -33,7 +33,7 @@ class BesidePanel:
         self.variant = fields.dropdown(_("another"), what, [_(NOTHING)], width="400px")
         self._offering, self._variants = False, {}
         fields.watch(self.variant, self._vary)
-        self.open = fields.button(_("open its story"), _("replace the story so far with the changed one"), self._open)
+        self.open = fields.button(_("open its story"), _("replace the current story with the changed one"), self._open)
         self.message = Message(Place.BESIDE)
         self.table = widgets.HTML()
         choice = self.message.beside(fields.row(self.variant, self.open))

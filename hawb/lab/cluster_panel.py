@@ -13,8 +13,8 @@ from hawb.languages import N_, _
 from hawb.rules.profiles import PROFILES
 
 ABOUT = N_(
-    "Your own cluster: a definitions export and, if you have them, listings of its queues and nodes. They are read"
-    " here and not stored."
+    "Your own cluster: a definitions export and, if you have them, listings of its queues and nodes. hawb reads these"
+    " files here and does not store them."
 )
 OTHERWISE = N_("The same steps under the rules of another release, or with another seed.")
 

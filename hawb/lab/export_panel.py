@@ -18,7 +18,7 @@ WHAT = {
 }
 LABELS = {"scenario": N_("scenario"), "Python": N_("Python"), "report": N_("report")}
 ASK = N_(
-    "Export the story so far and its outcome. Choose a form; a link to download it then appears here."
+    "Export the story so far and its outcome. Choose a format: a download link then appears here."
 )
 
 

@@ -25,17 +25,19 @@ LATE = Plural(
 NOT_LATE = N_("Each bar shows which messages a node holds. {node} is the master of {queue}. What if {node} dies?")
 KILL = N_("Kill {node}")
 COST = Plural(
-    "{count} confirmed message is lost. The panel Why explains it. To watch it once more, press the button “↻ again”.",
-    "{count} confirmed messages are lost. The panel Why explains it. To watch it once more, press the button “↻"
+    "{count} confirmed message is lost. The Why panel explains the loss. To watch it once more, press the button “↻"
+    " again”.",
+    "{count} confirmed messages are lost. The Why panel explains the loss. To watch it once more, press the button “↻"
     " again”.",
 )
-COST_UNCONFIRMED = N_("The kill cost {messages}. The panel Why explains it. To watch it once more, press the button"
-                      " “↻ again”.")
-TRY = N_("The panel What now lists the changes that would have kept the messages, with their cost. Try one.")
+COST_UNCONFIRMED = N_("The kill lost {messages}. The Why panel explains the loss. To watch it once more, press the"
+                      " button “↻ again”.")
+TRY = N_("The “What now” panel lists the changes that would have kept the messages, and what each of them costs. Try"
+         " one.")
 NOTHING_TO_TRY = N_("No single change would have kept the messages. Press undo as often as you like: each press"
                     " takes back one step.")
 NOT_LOST = N_(
-    "{node} is down, and no message is lost. Read above what that costs instead. Press undo until {node} runs"
+    "{node} is down, and no message is lost. The text above says what else this costs. Press undo until {node} runs"
     " again. Then change the policy, or kill {node} at another moment."
 )
 TRIED = N_("After the same kill, no message is lost. Press undo as often as you like: each press takes back one step.")

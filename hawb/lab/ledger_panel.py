@@ -33,7 +33,7 @@ class SafePanel:
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
         self.beside = widgets.Checkbox(
-            description=_("show the forecast at the nodes"), tooltip=_("updated after every step, until you untick"
+            description=_("show the forecast beside each node"), tooltip=_("updated after every step, until you untick"
                                                                        " this"), indent=False
         )
         fields.watch(self.beside, self._forecast)

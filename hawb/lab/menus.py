@@ -52,7 +52,7 @@ def within(key: str, **more: object) -> Argument:
 NODES: dict[str, dict[str, Entry]] = {
     N_("stop and start"): {
         N_("stop"): Entry(N_("controlled shutdown: rabbitmqctl stop"), "stop", itself, occasions.can_stop),
-        N_("kill"): Entry(N_("dies without warning: kill -9"), "kill", itself, occasions.can_end),
+        N_("kill"): Entry(N_("ends without warning: kill -9"), "kill", itself, occasions.can_end),
         N_("power off"): Entry(
             N_("its host loses power: no connection is closed"), "power_off", itself, occasions.can_end
         ),
@@ -60,7 +60,7 @@ NODES: dict[str, dict[str, Entry]] = {
         N_("join"): Entry("rabbitmqctl join_cluster", "join", itself, occasions.can_join),
     },
     N_("links, memory and disk"): {
-        N_("cut off from all others"): Entry(
+        N_("cut off from all other nodes"): Entry(
             N_("a partition"), "partition", lambda node, others: [[node], others], occasions.can_be_cut_off
         ),
         N_("memory alarm"): Entry(

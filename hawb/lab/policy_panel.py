@@ -46,7 +46,7 @@ class PolicyPanel:
         self.apply_to = fields.dropdown("apply-to", _("what it applies to"), controller.profile.apply_to)
         self.priority = fields.text("priority", _("of the policies that match, the one with the highest priority"
                                                   " applies"), live=True)
-        self.vhost = fields.text("vhost", _("the virtual host of its queues"), live=True)
+        self.vhost = fields.text("vhost", _("the virtual host of the policy"), live=True)
         self.others = fields.text(_("other keys"), _("any other keys, as a JSON object"), live=True)
         self.others.placeholder = '{"message-ttl": 60000}'
         self.settings = {key: self._setting(key) for key in (*CHOICES, *TEXTS)}

@@ -35,8 +35,9 @@ from hawb.views.planning.planned_upgrade import PlannedUpgrade, upgrade_of
 from hawb.views.rules.features import matrix
 from hawb.views.study import replica_page
 
-EXPORTS = N_("A definitions export, and if you have them /api/queues and /api/nodes of the same cluster.")
-LOGS = N_("The logs of all nodes, and if you have them a definitions export and a listing of queues.")
+EXPORTS = N_("A definitions export and, if you have them, the answers of /api/queues and /api/nodes of the same"
+             " cluster.")
+LOGS = N_("The logs of all nodes and, if you have them, a definitions export and a listing of queues.")
 
 
 class QuestionRefused(ValueError):  # noqa: N818 - it reads as what happened
@@ -183,7 +184,8 @@ REPLICAS = Question(
     _replicas, lambda found: {"report.html": replica_page.page(found)}, {N_("failures"): (1, 2, 3, 0)},
 )  # fmt: skip
 WORST = Question(
-    N_("what is the worst?"), N_("the shortest story of faults and operations that ends in harm"), worst_case,
+    N_("what is the worst that can happen?"), N_("the shortest story of faults and operations that ends in"
+                                                 " harm"), worst_case,
     _worst_texts,
     {N_("goal"): tuple(ENDS), N_("queues"): (REPLICATED, ALL_QUEUES), N_("faults"): (1, 2, 0),
      N_("operations"): (1, 2, 0)},

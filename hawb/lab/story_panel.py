@@ -93,7 +93,7 @@ def why_html(chronicle: Chronicle, loss: dict | None) -> str:
         return ""
     causes = "".join(f"<p>{escape(cause)}</p>" for cause in why_lost(chronicle, loss))
     panel = _("What if")
-    also = _("What would have kept the messages? The panel {panel} tries each change.", panel=f"<em>{panel}</em>")
+    also = _("What would have kept the messages? The {panel} panel tries each change.", panel=f"<em>{panel}</em>")
     summary = _("{messages} lost: why?", messages=counted(size(loss["ids"])))
     return f"<details><summary>{summary}</summary>{causes}<p>{also}</p></details>"
 

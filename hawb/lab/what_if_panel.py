@@ -29,7 +29,7 @@ class WhatIfPanel:
         plays = _("play the story with each single change")
         self.ask = fields.button(_("what would have kept the messages?"), plays, self._ask)
         self.change = fields.dropdown(_("change"), _("the change whose story you want to open"), none(), width="300px")
-        self.open = fields.button(_("open its story"), _("replace the story so far with the changed one"), self._open)
+        self.open = fields.button(_("open its story"), _("replace the current story with the changed one"), self._open)
         self.message = Message(Place.WHAT_IF)
         self.opening = self.message.beside(fields.row(self.change, self.open))
         self.table = widgets.HTML()

@@ -31,7 +31,7 @@ def all_lost(cluster: Cluster, variation: Variation) -> str | None:
     """Require that all initial messages are lost, with one node down at a time."""
     first = next((nodes for nodes in down_together(cluster) if len(nodes) > 1), None)
     if first:
-        return _("{nodes} are down at once. The task can be solved with only one node down at a time.",
+        return _("{nodes} are down at the same time. The task can be solved with only one node down at a time.",
                  nodes=listing(first))  # fmt: skip
     queue = queue_of(cluster, "orders")
     lost = of_the_first(variation.messages, cluster.ledger["orders"]["lost"])
@@ -39,13 +39,14 @@ def all_lost(cluster: Cluster, variation: Variation) -> str | None:
         return None
     master = shown(queue["master"])
     if queue["state"] == "down":
-        return _("orders is down, and its messages are on {node}'s disk. Down is not lost.", node=master)
+        return _("orders is down, and its messages are on {node}'s disk. A queue that is down keeps the messages on"
+                 " its node's disk.", node=master)
     if lost:
         return _("That lost only {lost} of {messages}; the task is to lose all of them.",
                  messages=counted(variation.messages), lost=f"{lost:,}")  # fmt: skip
     if queue["master"] == variation.nodes[0]:
         return _("Nothing is lost: {node}, the master, has everything.", node=master)
-    return _("Nothing is lost: {node} took over and was synchronised. Which step would first empty its copy?",
+    return _("Nothing is lost: {node} took over and was synchronised. Which step would empty this copy first?",
              node=master)  # fmt: skip
 
 
@@ -75,7 +76,7 @@ def outlives_haste(cluster: Cluster, variation: Variation) -> str | None:
     if queue["state"] != "running":
         return _("{queue} is {state}, though {node} is back.", queue=name, state=queue["state"], node=shown(master))
     if (left := queue["messages"]) < variation.messages:
-        return _("{queue} has {messages} left out of {number}: something in the policy removes the others.",
+        return _("{queue} has {messages} left out of {number}: something in the policy removes the other messages.",
                  queue=name, messages=counted(left), number=f"{variation.messages:,}")  # fmt: skip
     return None
 

@@ -50,9 +50,9 @@ def _left(queue: dict | None) -> str:
     if queue is None:
         return ""
     if queue["type"] != "quorum":
-        return _(": all that had its messages were there")
+        return _(": all nodes that had its messages were in that room")
     members, left = queue["members"], listing(queue["online"]) or _("none")
-    return _(": of its {members} {nodes} can be reached, and a majority is {needed}",
+    return _(": a majority of its {members} is {needed}, and only {nodes} can be reached",
              members=counted(len(members), "member"), nodes=left, needed=majority(len(members)))  # fmt: skip
 
 

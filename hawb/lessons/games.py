@@ -121,7 +121,7 @@ def keeps(fate: Fate, *queues: str) -> Callable[[Cluster, Variation], str | None
         if reason := next(filter(None, (unusable(cluster, name) for name in queues)), None):
             return reason
         if (there := sum(cluster.queues[name]["messages"] for name in queues)) < variation.messages:
-            return _("Only {number} of {messages} are left: one of these moves removes the others.",
+            return _("Only {number} of {messages} are left: one of these moves removes the other messages.",
                      messages=counted(variation.messages), number=f"{there:,}")  # fmt: skip
         return None
 

@@ -48,7 +48,7 @@ def first_is_gone(cluster: Cluster, variation: Variation) -> str | None:
     node = variation.nodes[0]
     if cluster.outcome["nodes"][node] == "down":
         return None
-    return _("{node} is not down: its power supply must be replaced.", node=shown(node))
+    return _("{node} still runs: it must be down so that its power supply can be replaced.", node=shown(node))
 
 
 def returned(cluster: Cluster, variation: Variation) -> str | None:

@@ -182,7 +182,7 @@ def _on_a_page() -> bool:
 
 
 def _in_jupyterlab() -> str:
-    return _("This is answered in code: open the lesson in JupyterLab.")
+    return _("You answer this exercise in code: open the lesson in JupyterLab.")
 
 
 def _kept(key: str, answer: object, verdict: Verdict) -> Verdict:

@@ -135,8 +135,8 @@ EXERCISES = (
         "not be lost. Clients on a have published seven messages that may be lost. The network works again. End the "
         "partition: all nodes must run, and the queue must have c's messages.",
         hints=(
-            "A node that boots while other nodes run replaces its data with their data. Which nodes must boot while "
-            "which node runs?",
+            "A node that boots while other nodes run replaces its data with their data. Which nodes must boot again, "
+            "and which node must run meanwhile?",
             "If a node is restarted while another node of its own side runs, it joins that side again.",
             "stop and start accept lists of nodes.",
         ),

@@ -49,7 +49,7 @@ class Prediction:
         guess = parsed(value, self.choices)
         if guess is None:
             accepted = _("a whole number, 0 or more") if self.choices is int else listed(self.choices)
-            wrong = _("{value} cannot be guessed here; accepted: {accepted}", value=repr(value), accepted=accepted)
+            wrong = _("{value} is not a possible answer; accepted: {accepted}", value=repr(value), accepted=accepted)
             raise ValueError(wrong)
         with answers.changed() as kept:
             entry = kept.guesses.setdefault(self.key, Guess())
@@ -57,7 +57,7 @@ class Prediction:
             entry.question, entry.guess = self.question, guess if is_open else entry.guess
             entry.truth = entry.truth if self.truth is None else self.truth
         if entry.truth is None:
-            return _("Your guess: {value}. The answer comes further down.", value=guess)
+            return _("Your guess: {value}. The answer follows further down.", value=guess)
         return reply(entry.guess, entry.truth)
 
 

@@ -90,7 +90,8 @@ def lost_all_the_same(cluster: Cluster, variation: Variation) -> str | None:
         return None
     master = shown(queue["master"])
     if queue["state"] == "down":
-        return _("orders is down and waits for {node}, on whose disk its messages are. Down is not lost.", node=master)
+        return _("orders is down and waits for {node}, on whose disk its messages are. A queue that is down keeps the"
+                 " messages on its node's disk.", node=master)
     return _("Nothing is lost: {node} has all messages.", node=master)
 
 

@@ -104,7 +104,9 @@ def survives_racks(answer: dict) -> str | None:
         down = number_in(played({"queue_type": "quorum", "version": "3.13"} | answer, racks(every_days, 3), seed), DOWN)
         if down > MOST_DOWN_MINUTES:
             return f"With {render(members)} members it is out of use for {number(down)} minutes a year."
-    return None if members <= 3 else f"{members} members do it, and so do fewer: every one writes every message."
+    if members <= 3:
+        return None
+    return f"{members} members are enough, but fewer members are, too: each member writes every message."
 
 
 # A policy for a deep queue

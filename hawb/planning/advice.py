@@ -41,12 +41,12 @@ ADVICE: dict[str, Advice] = {
         "RabbitMQ {release} does not know {keys}{where}",
         "A setting that a release no longer supports stays in the policy after an upgrade, without effect.",
         "rabbit_policies of each release",
-        "Remove the settings. If they mirrored queues, declare these queues again as quorum queues. If only an"
+        "Remove the settings. If the policy mirrored queues, declare these queues again as quorum queues. If only an"
         " operator policy does not accept a setting, set it in a policy.",
     ),
     "fits-no-type": Advice(
         "error",
-        "no queue type that apply-to {apply_to} covers supports all its settings: {clashes}",
+        "apply-to is {apply_to}, but no queue type that this includes supports all of the policy's settings: {clashes}",
         "RabbitMQ ignores the whole policy for a queue type that does not support one of its settings.",
         "rabbit_policy:match, is_policy_applicable; rabbitmq-server#11987",
         "Make a policy for each queue type: from 3.12 on with apply-to for that type, before that with patterns"
@@ -67,7 +67,7 @@ ADVICE: dict[str, Advice] = {
         "The queues that the policy should protect are not protected.",
         "rabbit_policy:matches; the guide, \"How to Check if a Queue is Mirrored\"",
         "Compare the pattern with the names of the queues: it is a regular expression, and a dot matches any"
-        " character. Or clear the policy.",
+        " character. If no queue needs the policy, clear it.",
     ),
     "matches-everything": Advice(
         "note",
@@ -82,7 +82,7 @@ ADVICE: dict[str, Advice] = {
         "matches queues ({queues:,}) but applies to none: it is overridden by {winners}",
         "Only one policy applies to a queue; policies are not merged.",
         "rabbit_policy:match_all; the guide, \"How to Check if a Queue is Mirrored\"",
-        "Copy the settings that you need into the policies that override it, then clear it.",
+        "Copy the settings that you need into the policies that override this policy, then clear it.",
     ),
     "priority-tie": Advice(
         "error",
@@ -104,12 +104,12 @@ ADVICE: dict[str, Advice] = {
         "{key} has no effect: {reason}",
         "A setting without effect looks like protection.",
         "rabbit_policies, rabbit_mirror_queue_misc, rabbit_quorum_queue of the release",
-        "Remove the setting, or add what it needs.",
+        "Remove the setting, or add the settings that it needs.",
     ),
     "exactly-promotes-always": Advice(
         "error",
         "ha-mode exactly {count} with ha-promote-on-shutdown always and ha-sync-mode {sync_mode}",
-        "A new, empty mirror replaces each node that stops. In a rolling restart, the next stop promotes this"
+        "A new, empty mirror replaces each node that stops. In a rolling restart, the next stop then promotes this"
         " mirror, and the queue's messages are lost.",
         "the guide, \"Stopping Master Nodes with Only Unsynchronised Mirrors\";"
         " rabbit_mirror_queue_misc:remove_from_queue adds the mirror",
@@ -142,7 +142,7 @@ ADVICE: dict[str, Advice] = {
     "more-replicas-than-nodes": Advice(
         "note",
         "ha-params {count} on a cluster of {nodes} nodes",
-        "Each node holds a replica; the others are only created when nodes join.",
+        "Each node already holds a replica; further replicas are created only when nodes join.",
         "rabbit_mirror_queue_mode_exactly:suggested_queue_nodes",
         "Add nodes, or ask for a majority of the existing nodes.",
     ),
@@ -195,8 +195,8 @@ ADVICE: dict[str, Advice] = {
         "no policy applies, so there is one replica",
         "While its node is down, the queue cannot be used. If the node's disk is lost, so are the messages.",
         "the guide, \"What is Queue Mirroring\"",
-        "Declare it again as a quorum queue, or set a policy with ha-mode that matches its name. If its data may"
-        " be lost, leave it.",
+        "Declare it again as a quorum queue, or set a policy with ha-mode that matches its name. If its data may be"
+        " lost, leave it.",
     ),
     "one-replica": Advice(
         "warning",
@@ -255,7 +255,7 @@ ADVICE: dict[str, Advice] = {
     "unsynchronised-mirrors": Advice(
         "error",
         "not synchronised: {unsynchronised} of {mirrors} mirrors",
-        "If one of them is promoted, the messages that it lacks are lost. With when-synced, the queue instead"
+        "If one of these mirrors is promoted, the messages that it lacks are lost. With when-synced, the queue instead"
         " waits for its master.",
         "the guide, \"Unsynchronised Mirrors\"",
         "Run rabbitmqctl sync_queue at a time when the queue may be blocked, or let consumers empty the queue. If the"

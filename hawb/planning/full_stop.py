@@ -72,10 +72,11 @@ def plan_full_stop(run: Run, task: Task, objective: Sequence[str] = MEASURES) ->
         return prediction(few.moment(), played, stages, counts).cost(objective)
 
     best = min(orders, key=cost)
-    plan = full_stop(run, task, best, best[::-1], "planned: the last to stop starts first")
+    plan = full_stop(run, task, best, best[::-1], "planned: the node that stops last starts first")
     others = (
-        full_stop(run, task, best, best, "in the order in which they stopped, each once the one before is ready"),
-        full_stop(run, task, task.nodes, task.nodes[::-1], "stopped in the order given, started in the reverse"),
+        full_stop(run, task, best, best, "started in the order in which they stopped, each as soon as the previous"
+                                         " node is ready"),
+        full_stop(run, task, task.nodes, task.nodes[::-1], "stopped in the given order, and started in reverse order"),
     )
     return Stopped(plan, others, len(orders), exact)
 

@@ -286,7 +286,7 @@ def _notes(
     unmirrored = said is None and not facts.mirrors and assignment.in_force.definition is not None
     if assignment.queue.type == "classic" and unmirrored:
         yield Reason("note", "is not mirrored today: a quorum queue writes to a majority; a classic queue stays as"
-                             " it is", WHEN_NOT + ": where safety does not matter")  # fmt: skip
+                             " it is", WHEN_NOT + "if the safety of the messages does not matter")  # fmt: skip
     if facts.messages and facts.messages >= DEEP_MESSAGES:
         yield Reason("note", f"holds {facts.messages:,} messages: streams suit long backlogs better", WHEN_NOT)
     elif facts.messages and target.version == "3.8":
@@ -295,7 +295,7 @@ def _notes(
     if inventory.published and not inventory.confirmed:
         yield Reason("note", "no publisher in this cluster uses confirms, and without confirms a publisher cannot"
                              " know that a majority has a message",
-                     WHEN_NOT + ": where safety does not matter")  # fmt: skip
+                     WHEN_NOT + "if the safety of the messages does not matter")  # fmt: skip
 
 
 # Policies
@@ -349,7 +349,7 @@ def _policy_clashes(splits: list[Split]) -> Iterator[Clash]:
         if any(part.stands_in for part in one.parts):
             yield Clash("keeps-silence", name, f"said {one.said}, and kept other policies from applying: a"
                         f" length limit of {NOTHING['max-length']:,} does so in its place",
-                        "rabbit_policy:match_all, of which one alone applies")  # fmt: skip
+                        "rabbit_policy:match_all; only one of the policies that match applies")  # fmt: skip
 
 
 def _setting_clashes(

@@ -220,7 +220,7 @@ def _no_length(case: Case) -> str | None:
 
 def _lazy_anyway(case: Case) -> str | None:
     for_all = case.profile.version in LAZY_FOR_ALL
-    return "from 3.12 on, all classic queues behave much like lazy queues" if for_all else None
+    return "from 3.12 on, all classic queues behave almost like lazy queues" if for_all else None
 
 
 def _not_read(key: str) -> Callable[[Case], str | None]:

@@ -54,8 +54,8 @@ def _queues(queues: Iterable[Queue], target: Profile) -> Iterator[Refused]:
             "transient-queues", "neither durable nor exclusive: up to 4.3.5, declaring such a queue is refused"
                                 " with 541, and no node boots while the cluster has one; 4.3.6 accepts them",
             tuple(transient),
-            f"go to {target.release} at once, or declare them durable, with x-expires where they are to go,"
-            f" {ALLOW.format(TRANSIENT_QUEUES)}",
+            f"upgrade directly to {target.release}, or declare them as durable (with x-expires if they are"
+            f" temporary), {ALLOW.format(TRANSIENT_QUEUES)}",
             "rabbit_amqqueue:is_queue_args_combination_permitted; rabbit_ff_controller:sync_cluster_task;"
             " rabbitmq-server#17163",
         )  # fmt: skip
@@ -111,14 +111,15 @@ def _policies(inventory: Inventory, target: Profile) -> Iterator[Refused]:
                 keys |= dict.fromkeys(_refused_settings(policy, target, operator))
         if mirroring:
             yield Refused(
-                kind, f"{kind} that mirror: existing ones have no effect; setting or importing them is refused",
+                kind, f"{kind} that mirror queues: existing policies have no effect, and RabbitMQ refuses to set or"
+                      " import such policies",
                 tuple(mirroring), "clear them, or set them without its ha- settings once no queue is mirrored",
                 "release notes of 4.0.1; rabbit_policies",
             )  # fmt: skip
         if others:
             yield Refused(
-                kind, f"{kind} with a setting or a value that the release does not accept: setting or importing"
-                      " them is refused", tuple(others),
+                kind, f"{kind} with a setting or a value that the release does not accept: RabbitMQ refuses to set or"
+                      " import such policies", tuple(others),
                 f"set them without {', '.join(keys)}, or with a value that {target.release} accepts" if keys
                 else f"give them a pattern and settings that {target.release} accepts",
                 "rabbit_policy:validation",

@@ -38,7 +38,7 @@ def why_it_stays(queue: Queue, mirrored: bool, target: Profile, matrix: Mapping[
     if queue.type == STREAM:
         return Reason("note", "stays a stream; nothing to do", STREAMS_SOURCE)
     if queue.type not in (CLASSIC, QUORUM):
-        return Reason("note", f"{kind}; nothing to do: its type is a plugin's", "rabbit_queue_type:discover")
+        return Reason("note", f"{kind}; nothing to do: a plugin provides this queue type", "rabbit_queue_type:discover")
     temporary = [] if mirrored or queue.type == QUORUM else [*properties(queue, matrix, target.version)]
     if not temporary:
         return None
@@ -51,6 +51,6 @@ def left_out(queue: Queue, target: Profile) -> Iterator[Reason]:
     kept, refused = kept_arguments(queue, target), refused_arguments(queue, target)
     for key in queue.facts.arguments or {}:
         if key not in kept:
-            unread = "such a queue does not support it"
-            why = f"RabbitMQ {target.release} refuses it there" if key in refused else unread
+            unread = "such a queue does not support this setting"
+            why = f"RabbitMQ {target.release} refuses this queue" if key in refused else unread
             yield Reason("note", f"argument {key}: left out: {why}", "rabbit_amqqueue:check_declare_arguments")

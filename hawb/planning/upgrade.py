@@ -263,9 +263,10 @@ def baselines(task: Task) -> dict[str, tuple[Restart, ...]]:
     """Return, by name, the plans of operators who do not search for one."""
     reverse = tuple(sorted(task.nodes, key=_ordinal, reverse=True))
     return {
-        "naive: the order given, ready probe only": tuple(Restart(node, READY) for node in task.nodes),
+        "naive: in the given order, with only the readiness probe": tuple(Restart(node, READY) for node in task.nodes),
         "without any wait": tuple(Restart(node, "none") for node in task.nodes),
-        "Kubernetes: reverse ordinal, ready probe only": tuple(Restart(node, READY) for node in reverse),
+        "Kubernetes: in reverse ordinal order, with only the readiness probe":
+            tuple(Restart(node, READY) for node in reverse),
     }
 
 

@@ -276,7 +276,7 @@ def worth_of_wait(weaker: str, with_it: Prediction, without: Prediction) -> str:
     outage_s = without.outage_s - with_it.outage_s
     worst = _worst(with_it, without, "lost" if lost > 0 else "down_s")
     about = f", {worst} among them" if worst else ""
-    named = {"none": "Without a wait,", READY: "With the ready probe alone,"}.get(weaker, f"With {weaker} alone,")
+    named = {"none": "Without a wait,", READY: "With only the readiness probe,"}.get(weaker, f"With {weaker} alone,")
     if lost > 0:
         return f"{named} {lost:,} message{'' if lost == 1 else 's'} would be lost{about}."
     if without.away and not with_it.away:

@@ -1,9 +1,9 @@
 r"""A policy's pattern against a queue's name, as RabbitMQ matches them.
 
 Source: `rabbit_policy:matches` and `rabbit_parameter_validation:regex`: Erlang's `re`, which is PCRE, as a search over
-the bytes of the UTF-8 name, without the Unicode option. Erlang gives up beyond ten million steps and counts that as no
-match, and so does hawb; the caller can distinguish it (`outcome`). The just-in-time compiler is off, since it would
-count steps differently.
+the bytes of the UTF-8 name, without the Unicode option. Erlang gives up after ten million steps and counts the
+result as no match; hawb does the same. Callers of `outcome` can distinguish this case. The just-in-time compiler is
+off, since it would count steps differently.
 
 Patterns come from files of strangers. PCRE2 copies all groups at each step, so a short pattern with a few thousand
 groups takes minutes and gigabytes within the limit on steps alone: memory is limited too, and many groups leave fewer

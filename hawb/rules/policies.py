@@ -1,8 +1,8 @@
 """Policies: which one applies to a queue, and its definition.
 
 Source: `rabbit_policy` (`match_all`, `matches`, `merge_operator_definitions`), `rabbit_policies` and
-`rabbit_mirror_queue_misc` (`merge_policy_value`). One policy applies to a queue, policies are not merged with each
-other; an operator policy is, key by key.
+`rabbit_mirror_queue_misc` (`merge_policy_value`). Only one policy applies to a queue: policies are not merged with
+each other. An operator policy is merged with it, key by key.
 
 A policy is part of a cluster's state, so it is a value: its definition is kept as sorted pairs with lists as tuples,
 which can be compared and hashed, and `definition` returns it as it was written.

@@ -31,8 +31,9 @@ class Fact(Struct, frozen=True):
 
 
 MACHINE_BY_LEADER = Fact(
-    "a quorum queue uses the new rules once a member on a new node leads it. Members on old nodes do not vote for"
-    " such a leader; they store its entries, but apply them only when their node is upgraded",
+    "a quorum queue uses the new rules once a member on an upgraded node becomes its leader. Members on nodes of the"
+    " old release do not vote for such a leader; they store its log entries, but apply them only when their node is"
+    " upgraded",
     "Ra up to 2.15: ra_server:process_pre_vote, apply_with; rabbit_fifo:version",
 )
 MACHINE_BY_ALL = Fact(
@@ -106,7 +107,7 @@ _3_10 = Release(
     erlang_most="25.3",
     brings=("classic_mirrored_queue_version", "classic_queue_type_delivery_support"),
     removed=(
-        Fact("max-in-memory-length and max-in-memory-bytes mean nothing to quorum queues any more",
+        Fact("max-in-memory-length and max-in-memory-bytes no longer have an effect on quorum queues",
              "release notes of 3.10.0, Core Server"),
     ),
 )  # fmt: skip
@@ -133,7 +134,8 @@ _3_12 = Release(
     least=(("3.11", "3.11.18"),),
     erlang="25.0",
     erlang_most="26.2",
-    erlang_note="Erlang 26 with or after 3.12, never before it: nodes of 3.11 below 3.11.17 are not safe beside it",
+    erlang_note="upgrade to Erlang 26 together with RabbitMQ 3.12 or later, never before: a cluster of 3.11 is not"
+                " safe with Erlang 26 if any node runs a release below 3.11.17",
     flags=("stream_queue", "classic_mirrored_queue_version", "classic_queue_type_delivery_support",
            "stream_single_active_consumer", "feature_flags_v2", "direct_exchange_routing_v2",
            "listener_records_in_ets", "tracking_records_in_ets"),
@@ -141,8 +143,8 @@ _3_12 = Release(
     without=REFUSES_TO_BOOT,
     brings=("restart_streams", "delete_ra_cluster_mqtt_node"),
     removed=(
-        Fact("x-queue-mode and queue-mode mean nothing any more: classic queues move messages to disk soon, as lazy"
-             " ones did", "release notes of 3.12.0, Highlights"),
+        Fact("x-queue-mode and queue-mode no longer have an effect: all classic queues now move messages to disk"
+             " early, as lazy queues did", "release notes of 3.12.0, Highlights"),
     ),
 )  # fmt: skip
 _3_13 = Release(
@@ -157,9 +159,9 @@ _3_13 = Release(
     brings=("stream_filtering", "message_containers", "stream_update_config_command", "quorum_queue_non_voters",
             "message_containers_deaths_v2", "detailed_queues_endpoint", "mqtt_v5"),
     removed=(
-        Fact("khepri_db is an experiment in 3.13: a cluster that enables it cannot be upgraded to 4.0 or later",
+        Fact("khepri_db is experimental in 3.13: a cluster on which it is enabled cannot be upgraded to 4.0 or later",
              "release notes of 4.0.1, Migrating 3.13.x Clusters with Khepri Enabled",
-             "leave khepri_db alone until 4.2"),
+             "do not enable khepri_db before 4.2"),
     ),
 )  # fmt: skip
 _4_0 = Release(
@@ -176,24 +178,26 @@ _4_0 = Release(
     without=REFUSES_TO_BOOT,
     brings=("rabbitmq_4.0.0",),
     removed=(
-        Fact("mirrored queues: what policies say of mirroring has no effect, each queue has one replica",
+        Fact("mirrored queues: the mirroring keys of policies have no effect, and each queue has one replica",
              "release notes of 4.0.1, Classic Queues is Now a Non-Replicated Queue Type",
-             "move every mirrored queue, and clear the ha- settings of policies before"),
-        Fact("storage version 1 of classic queues: a node converts them when it boots, and does not start with"
-             " classic_queue.default_version = 1", "release notes of 4.0.1, CQv1 Storage Implementation was Removed",
-             "take that line out of rabbitmq.conf"),
-        Fact("cluster_formation.randomized_startup_delay_range.*: a node that is configured with it does not start",
-             "release notes of 4.0.1", "take it out of rabbitmq.conf"),
-        Fact("quorum queues without a delivery limit have one of 20",
+             "before the upgrade, move every mirrored queue and clear the ha- settings of policies"),
+        Fact("storage version 1 of classic queues: a node converts such queues when it boots, and does not start if"
+             " rabbitmq.conf has classic_queue.default_version = 1",
+             "release notes of 4.0.1, CQv1 Storage Implementation was Removed",
+             "remove this line from rabbitmq.conf"),
+        Fact("cluster_formation.randomized_startup_delay_range.*: a node with this setting does not start",
+             "release notes of 4.0.1", "remove this setting from rabbitmq.conf"),
+        Fact("quorum queues without a delivery limit now have a limit of 20",
              "release notes of 4.0.1, Quorum Queues Now Have a Default Redelivery Limit",
-             "give them a dead letter exchange, or a limit by policy"),
-        Fact("messages above 16 MiB are refused, unless max_message_size says otherwise",
+             "give these queues a dead letter exchange, or set another limit by policy"),
+        Fact("messages above 16 MiB are refused, unless max_message_size allows larger ones",
              "release notes of 4.0.1, Default Maximum Message Size Reduced to 16 MiB"),
-        Fact("an x-death header that a client publishes is not gone on with",
+        Fact("RabbitMQ no longer interprets the x-death header of a message that a client publishes",
              "release notes of 4.0.1, AMQP 0.9.1 x-death header"),
     ),
     mixed=(
-        Fact("shovels reach a new node by AMQP 1.0 only from 3.13.7 on", "release notes of 4.0.1, Shovels"),
+        Fact("shovels on 3.13 nodes can use AMQP 1.0 to connect to a new node only from 3.13.7 on",
+             "release notes of 4.0.1, Shovels"),
     ),
 )  # fmt: skip
 _4_1 = Release(
@@ -207,8 +211,8 @@ _4_1 = Release(
     erlang_most="27",
     brings=("rabbitmq_4.1.0",),
     removed=(
-        Fact("clients with a frame_max below 8192 cannot connect, Node.js's amqplib before 0.10.7 among them",
-             "release notes of 4.1.0, Initial AMQP 0-9-1 Maximum Frame Size", "upgrade such clients before"),
+        Fact("clients with a frame_max below 8192, such as Node.js's amqplib before 0.10.7, cannot connect",
+             "release notes of 4.1.0, Initial AMQP 0-9-1 Maximum Frame Size", "upgrade such clients first"),
     ),
 )  # fmt: skip
 _4_2 = Release(
@@ -220,10 +224,11 @@ _4_2 = Release(
     source="release notes of 4.2.0, Upgrading to 4.2.0",
     erlang="27.0",
     erlang_most="27",
-    erlang_note="Erlang 27, not 28: with Khepri, nodes of Erlang 27 and 28 do not go together in an upgrade",
+    erlang_note="use Erlang 27, not 28: with Khepri, nodes on Erlang 27 and nodes on Erlang 28 are not compatible"
+                " during an upgrade",
     brings=("rabbitmq_4.2.0",),
     removed=(
-        Fact("AMQP 1.0: a message without header section is not durable", "release notes of 4.2.0", "set durable"),
+        Fact("AMQP 1.0: a message without a header section is not durable", "release notes of 4.2.0", "set durable"),
         Fact("metrics that begin with rabbitmq_raft have other names", "release notes of 4.2.0, Ra Metric Changes"),
     ),
 )  # fmt: skip
@@ -236,50 +241,54 @@ _4_3 = Release(
     source="release notes of 4.3.0, Upgrading to 4.3.0",
     erlang="27.0",
     erlang_most="28",
-    erlang_note="stay on Erlang 27 for this step: 28 only when every node runs 4.3.6 or later, for before that nodes of"
-    " Erlang 27 and 28 do not go together with Khepri",
+    erlang_note="stay on Erlang 27 for this step. Upgrade to Erlang 28 only when every node runs 4.3.6 or later: in"
+    " earlier releases with Khepri, nodes on Erlang 27 and nodes on Erlang 28 are not compatible",
     flags=("khepri_db", "quorum_queue_non_voters", "message_containers_deaths_v2", "rabbitmq_4.0.0", "rabbitmq_4.1.0",
            "rabbitmq_4.2.0"),
     flags_of_plugins=("detailed_queues_endpoint",),
-    without="the first node of 4.3 enables what is missing while it boots, if every node of the cluster runs and knows"
-    " it, and moves metadata to Khepri then; else it does not boot: incompatible_feature_flags, and its metadata may"
-    " have moved by then. Put the copy of its data folder back before it runs the old release again: else the nodes"
-    " that run can lose their metadata",
+    without="the first node of 4.3 enables the missing flags while it boots, if every node of the cluster runs and"
+    " supports them, and then moves metadata to Khepri. Otherwise, it does not boot (incompatible_feature_flags), and"
+    " its metadata may already have moved. Before this node runs the old release again, restore the copy of its data"
+    " folder: otherwise, the running nodes can lose their metadata",
     brings=("rabbitmq_4.3.0", "track_qq_members_uids", "tie_binding_to_dest_with_keep_while_cond",
             "topic_binding_projection_v4", "topic_binding_projection_v5"),
     removed=(
-        Fact("Mnesia: metadata is in Khepri alone, and no queue, binding, policy or user can be declared or changed"
-             " without a majority of the nodes; nor does a node boot without it",
+        Fact("Mnesia: metadata is only in Khepri. Without a majority of the nodes, no queue, binding, policy or user"
+             " can be declared or changed, and no node boots",
              "release notes of 4.3.0, Khepri is Now The Only Metadata Store; rabbit_khepri:setup",
-             "have three nodes or more, and never stop half of them"),
-        Fact("partition handling: cluster_partition_handling has no effect: no node pauses, and none restarts",
+             "have three nodes or more, and always keep more than half of them running"),
+        Fact("partition handling: cluster_partition_handling has no effect, so no node pauses or restarts in a"
+             " partition",
              "release notes of 4.3.0; rabbit_node_monitor",
-             "remove it from rabbitmq.conf, and remove alerts that expect nodes to pause or restart"),
-        Fact("force_boot does nothing, force_reset and forget_cluster_node --offline are refused",
-             "rabbit_db:force_load_on_next_boot, force_reset", "take them out of scripts"),
-        Fact("queues that are neither durable nor exclusive, up to 4.3.5: declaring one is refused with 541, and"
-             " no node boots while the cluster has one (failed_to_deny_deprecated_features); 4.3.6 accepts them",
+             "remove cluster_partition_handling from rabbitmq.conf, and remove alerts that expect nodes to pause or"
+             " restart"),
+        Fact("force_boot does nothing; force_reset and forget_cluster_node --offline are refused",
+             "rabbit_db:force_load_on_next_boot, force_reset", "remove these commands from scripts"),
+        Fact("queues that are neither durable nor exclusive: up to 4.3.5, RabbitMQ refuses to declare one (541), and"
+             " no node boots while the cluster has one (failed_to_deny_deprecated_features); 4.3.6 accepts such"
+             " queues",
              "rabbit_ff_controller:list_deprecated_features_that_cant_be_denied; rabbitmq-server#17163",
-             "go to 4.3.6 at once, delete them before, or set deprecated_features.permit.transient_nonexcl_queues ="
-             " true on every node"),
+             "upgrade directly to 4.3.6, delete such queues first, or set"
+             " deprecated_features.permit.transient_nonexcl_queues = true on every node"),
         Fact("x-queue-master-locator and queue-master-locator are refused", "rabbit_classic_queue:validate_policy;"
              " deprecated feature queue_master_locator", "use queue-leader-locator"),
-        Fact("a prefetch for a whole channel (basic.qos with global) counts for each consumer",
+        Fact("a prefetch for a whole channel (basic.qos with global) applies to each consumer separately",
              "rabbit_channel:is_global_qos_permitted; deprecated feature global_qos"),
-        Fact("x-queue-version 1 is refused; x-queue-mode is taken and means nothing, though the notes say that it is"
-             " refused", "rabbit_amqqueue:check_queue_version, declare_args"),
+        Fact("x-queue-version 1 is refused; x-queue-mode is accepted without effect, although the release notes say"
+             " that it is refused", "rabbit_amqqueue:check_queue_version, declare_args"),
         Fact("classic queues and streams have no consumer timeout", "release notes of 4.3.0, Consumer Timeouts are No"
              " Longer Evaluated"),
-        Fact("RAM nodes", "release notes of 4.3.0, Deprecated Features", "make them disc nodes before"),
+        Fact("RAM nodes", "release notes of 4.3.0, Deprecated Features", "change them to disc nodes first"),
         Fact("rabbitmqadmin v1 can no longer be downloaded from a node", "release notes of 4.3.0"),
-        Fact("a cluster that had the plugin rabbitmq_amqp1_0 in 3.13 needs a further restart of every node, one by one,"
-             " after rabbitmq_4.0.0 was enabled and before this step", "release notes of 4.3.0, New Required Feature"
+        Fact("in a cluster that had the plugin rabbitmq_amqp1_0 in 3.13, every node must be restarted once more, one"
+             " after the other, after rabbitmq_4.0.0 was enabled and before this step", "release notes of 4.3.0, New"
+                 " Required Feature"
              " Flags"),
     ),
     mixed=(
         Fact("a queue that is neither durable nor exclusive, declared on a node of 4.2, keeps the next node of 4.3 from"
              " booting", "rabbitmq-server#17163"),
-        Fact("before 4.3.5 a node of 4.2 cannot be asked about members of quorum queues on a node of 4.3",
+        Fact("before 4.3.5, a node of 4.2 cannot report on members of quorum queues on a node of 4.3",
              "release notes of 4.3.5; rabbitmq-server#17128"),
     ),
 )  # fmt: skip
@@ -290,11 +299,12 @@ RELEASES: dict[str, Release] = {
 """The series in their order."""
 
 MIXED_ALWAYS = (
-    Fact("what the new release brings is off until its flags are enabled, and none can be while a node is stopped, out"
-         " of reach or of the old release", "rabbit_ff_controller:enable_task, missing_clustered_nodes"),
-    Fact("a node of the old release cannot go back once a flag of the new one is enabled", "rabbit_ff_controller:"
-         "check_node_compatibility"),
-    Fact("such a cluster is there for the hours of an upgrade, not to be run for days", "release notes of every series,"
-         " Mixed version cluster compatibility"),
+    Fact("new features are off until their feature flags are enabled, and no flag can be enabled while a node is"
+         " stopped, cannot be reached, or still runs the old release", "rabbit_ff_controller:enable_task,"
+         " missing_clustered_nodes"),
+    Fact("once a feature flag of the new release is enabled, no node can return to the old release",
+         "rabbit_ff_controller:check_node_compatibility"),
+    Fact("a cluster with two releases should last only for the hours of an upgrade, not for days",
+         "release notes of every series, Mixed version cluster compatibility"),
 )  # fmt: skip
 """Facts on every cluster of two releases."""

@@ -250,7 +250,7 @@ def forget_cluster_node(turn: Turn, verb: verbs.ForgetClusterNode) -> None:
     if not verb.offline:
         membership.forget_cluster_node(turn, node, origin)
     elif verb.from_ is None:
-        turn.refuse(None, "--offline needs the node that is to forget: from")
+        turn.refuse(None, "--offline also needs the field `from`: the node that forgets the other one")
     else:
         membership.forget_offline(turn, node, origin)
 

@@ -216,7 +216,7 @@ def _convert(kind: Kind, value: Any, given: Any, path: Where) -> Any:
         if kind.text and isinstance(given, bool | int | float):
             hint = QUOTE
         if kind.number and isinstance(given, str) and given[:1] in set("+-.0123456789"):
-            hint = "write a number without quotes; YAML reads 1.0e+3 as a number, but not 1e3"
+            hint = "write the number without quotes; YAML reads 1.0e+3 as a number, but not 1e3"
         raise _refused("not accepted", path, given, kind.accepted, hint) from None
 
 

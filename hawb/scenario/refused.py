@@ -15,7 +15,7 @@ NOTHING = object()
 LONGEST = 80
 LONGEST_PROBLEM = 300
 """The length at which a problem is cut: RabbitMQ's error on a policy or queue contains the value that it refuses."""
-QUOTE = "quote it, if text is meant"
+QUOTE = "put it in quotes if it is text"
 
 Where = tuple[str | int, ...]
 

@@ -311,7 +311,7 @@ def _is(file: Path, there: os.stat_result) -> bool:
 
 
 def _bytes(content: str | bytes) -> bytes:
-    """Return the bytes of a text; half of a surrogate pair, as in a file's name that is not UTF-8, is escaped."""
+    """Return the bytes of a text; an incomplete surrogate pair, as in a file's name that is not UTF-8, is escaped."""
     return content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
 
 

@@ -15,7 +15,7 @@ MOST = {"steps": 10_000, "policies": 10_000, "operator_policies": 10_000, "queue
 MOST_EVENTS = 300_000
 """The most events that a run schedules. A thousand of them take 20 to 60 milliseconds."""
 VARIABLE = "HAWB_LARGE"
-WHAT_TO_DO = f"use a part of the file, or set {VARIABLE}=1 in the environment to play all of it"
+WHAT_TO_DO = f"use only a part of the file, or set {VARIABLE}=1 in the environment to play all of it"
 
 
 def are_limited() -> bool:

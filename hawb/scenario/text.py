@@ -110,7 +110,8 @@ def check_values(value: Any, path: Where = ()) -> None:
             try:
                 value.encode()
             except UnicodeEncodeError:
-                raise ScenarioRefused("half of a surrogate pair", path, given=value, accepted="Unicode text") from None
+                raise ScenarioRefused("an incomplete surrogate pair", path, given=value, accepted="Unicode"
+                    " text") from None
         case None | bool():
             pass
         case float():

@@ -36,8 +36,8 @@ CHOSEN = (
                                                       " by one.")),
     Chosen("quorum-leader-killed", 3, N_("A consumer has 20 unacknowledged messages. The leader is killed.")),
     Chosen("quorum-two-nodes", 4, N_("A mirrored queue and a quorum queue run on two nodes. Node a is stopped.")),
-    Chosen("quorum-and-mirrored-in-a-partition", 5, N_("Node c is cut off from the others, and clients publish on"
-                                                       " both sides.")),
+    Chosen("quorum-and-mirrored-in-a-partition", 5, N_("Node c is cut off from the other nodes, and clients publish"
+                                                       " on both sides.")),
     Chosen("quorum-leader-loses-power", 4, N_("The host of node a loses power, so node a cannot notify the other"
                                               " nodes.")),
     Chosen("quorum-and-mirrored-rolled", 4, N_("Each node is restarted, one after the other.")),

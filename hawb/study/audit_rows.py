@@ -83,7 +83,7 @@ def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         fault = {"place": slow.problem, "given": slow.given, "accepted": slow.accepted}
         return NOTHING, _own_row(cluster, [*refused, {"file": cluster.name, **fault}])
     except Exception as error:
-        fault = {"place": "its files", "given": type(error).__name__, "accepted": "this is a fault of hawb's"}
+        fault = {"place": "its files", "given": type(error).__name__, "accepted": "this is a bug in hawb"}
         return NOTHING, _own_row(cluster, [*refused, {"file": cluster.name, **fault}])
 
 

@@ -84,4 +84,4 @@ def _end(spark: SparkSession) -> None:
 
 if __name__ == "__main__":
     if not write():
-        print("This Java writes no archive of its classes: Spark starts without one, more slowly.", file=sys.stderr)
+        print("This Java writes no archive of its classes: Spark starts without it, but more slowly.", file=sys.stderr)

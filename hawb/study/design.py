@@ -140,15 +140,15 @@ class Design(Part, frozen=True, kw_only=True):
         twice = {"classic": ("policy", "ha-mode"), "quorum": ("arguments", "x-quorum-initial-group-size")}
         place, key = twice[self.queue_type]
         if key in getattr(self, place):
-            raise ValueError(f"replicas: {place} has {key}, which says the same; write one of the two")
+            raise ValueError(f"replicas: {place} has {key}, which has the same meaning; write one of the two")
 
     def _check_effective(self, place: str) -> None:
         """Refuse a key that makes RabbitMQ ignore the policy for this type of queue."""
         for key in getattr(self, place):
             if key in self.profile.unsupported_by(self.queue_type):
                 raise ValueError(
-                    f"{place}: {key} is not for a {self.queue_type} queue of {self.version}, and RabbitMQ passes over"
-                    " a policy that has it"
+                    f"{place}: {key} is not for a {self.queue_type} queue of {self.version}, and RabbitMQ ignores a"
+                    " policy that has it"
                 )
 
     def _check_upgrade(self) -> None:
@@ -156,4 +156,4 @@ class Design(Part, frozen=True, kw_only=True):
         idle = mirrored if self.queue_type == "quorum" else ("await_online_quorum_plus_one",)
         for name in idle:
             if getattr(self.upgrade, name):
-                raise ValueError(f"upgrade.{name}: has nothing to do with a {self.queue_type} queue")
+                raise ValueError(f"upgrade.{name}: has no effect on a {self.queue_type} queue")

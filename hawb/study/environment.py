@@ -54,7 +54,7 @@ class Distribution(Part, frozen=True):
     def __post_init__(self) -> None:
         shaped = self.distribution in ("weibull", "lognormal")
         if shaped and self.shape is None:
-            raise ValueError(f"shape: missing, and {self.distribution} needs one")
+            raise ValueError(f"shape: missing; a {self.distribution} distribution needs a shape")
         if not shaped and self.shape is not None:
             raise ValueError(f"shape: {self.distribution} has none")
 
@@ -77,7 +77,7 @@ class Failures(Part, frozen=True, kw_only=True):
         for name in ("power_off_share", "disk_loss_share"):
             together = self.controlled_share + getattr(self, name)
             if together > 1 + 1e-12:
-                raise ValueError(f"controlled_share, {name}: are {together:g} of 1 together")
+                raise ValueError(f"controlled_share, {name}: add up to {together:g}; accepted: at most 1")
 
 
 class GroupFailures(Failures, frozen=True, kw_only=True):
@@ -196,6 +196,6 @@ class Environment(Part, frozen=True, kw_only=True):
         for name, failures in given.items():
             if failures.every.distribution == "constant":
                 raise ValueError(
-                    f"failure_biasing: {name}.every is constant, and what is not drawn cannot be biased; what can:"
+                    f"failure_biasing: {name}.every is constant, and only random times can be biased; accepted:"
                     " exponential, weibull, lognormal"
                 )

@@ -54,8 +54,9 @@ class Executors:
         self.said |= lost.keys()
         if not self.came and "" not in self.said and time.monotonic() - self.began_s > WAITS_S:
             self.said.add("")
-            yield (f"no executor has come within {WAITS_S} s: the cluster has no free cores or memory, or its machines"
-                   f" do not reach {self.address}, where hawb listens (--conf spark.driver.host=ADDRESS)")  # fmt: skip
+            yield (f"no executor connected within {WAITS_S} s: the cluster has no free cores or memory, or its"
+                   f" machines cannot reach {self.address}, where hawb listens (--conf"
+                   " spark.driver.host=ADDRESS)")  # fmt: skip
 
     def _removed(self) -> Iterator[tuple[str, str]]:
         """Yield the executors that were removed after they had started, each with Spark's reason."""

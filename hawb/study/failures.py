@@ -22,12 +22,14 @@ They are its own, and Java's where it has none of its own, such as for a task th
 
 KNOWN = {
     "No space left on device": "the disk is full",
-    "exited unexpectedly": "a Python worker died several times; perhaps the system killed it because memory was short",
+    "exited unexpectedly": "a Python worker died several times; perhaps the operating system killed it because memory"
+                           " was short",
     "OutOfMemoryError": "Java is out of memory: spark.driver.memory sets how much it may use",
-    "No module named 'pyspark'": "executors' Python has no pyspark: set spark.pyspark.python to one with hawb[study]",
-    "No module named 'hawb'": "executors' Python has no hawb: set spark.pyspark.python to one with hawb[study]",
-    "PYTHON_VERSION_MISMATCH": "executors' Python is another version than hawb's here: set spark.pyspark.python to a"
-    f" Python {'.'.join(map(str, sys.version_info[:2]))} with hawb[study]",
+    "No module named 'pyspark'": "the executors' Python has no pyspark: set spark.pyspark.python to one with"
+                                 " hawb[study]",
+    "No module named 'hawb'": "the executors' Python has no hawb: set spark.pyspark.python to one with hawb[study]",
+    "PYTHON_VERSION_MISMATCH": "the executors' Python has another version than hawb's Python here: set"
+    f" spark.pyspark.python to a Python {'.'.join(map(str, sys.version_info[:2]))} with hawb[study]",
     "CONCURRENT_STREAM_LOG_UPDATE": "another run writes into the folder, on a machine whose locks are not visible here",
 }
 """Clearer reasons than Spark's, by a part of Spark's message."""
@@ -80,7 +82,7 @@ class StudyFailed(SparkFailed):
         self.args = (
             f"the study stopped: {why(str(error))}\n"
             f"  kept: the trials in {folder}\n"
-            "  to continue: mend the cause, then run the same command again",
+            "  to continue: remove the cause, then run the same command again",
         )
 
 

@@ -35,7 +35,8 @@ def local_folder(place: str | PathLike[str]) -> Path:
         return Path(unquote(address.path))
     raise ValueError(
         f"{text}: tables are written to a folder that every machine has under this path, such as /mnt/studies or"
-        f" file:///mnt/studies, and not to {address.scheme}: there neither locks nor renames keep two runs apart"
+        f" file:///mnt/studies, and not to {address.scheme}: object stores have no locks or renames that keep two"
+        " runs apart"
     )
 
 

@@ -75,11 +75,11 @@ def _check_design(name: str, design: Design, part: tuple[str, ...] = ("designs",
     at = (*part, name)
     if (typed := design.arguments.get("x-queue-type", design.queue_type)) != design.queue_type:
         where, is_stream = (*at, "arguments", "x-queue-type"), typed == "stream"
-        problem, hint = (NO_STREAMS, INSTEAD) if is_stream else ("another type than queue_type says", "")
+        problem, hint = (NO_STREAMS, INSTEAD) if is_stream else ("a type other than queue_type", "")
         raise ScenarioRefused(problem, where, given=typed, accepted=design.queue_type, hint=hint)
     if design.queue_type == "classic" and (design.replicas or 1) > 1 and not design.profile.mirroring:
         raise ScenarioRefused(
-            f"classic queues of {design.version} are not mirrored",
+            f"{design.version} does not mirror classic queues",
             (*at, "replicas"),
             given=design.replicas,
             accepted="1, an older version, or queue_type: quorum",

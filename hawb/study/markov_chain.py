@@ -210,7 +210,7 @@ def queue_down_s(design: Design, environment: Environment, horizon_days: float) 
     Raise ValueError with the reason if the chain does not apply.
     """
     if reason := refused(design, environment, horizon_days):
-        raise ValueError(f"no exact figure with {reason}")
+        raise ValueError(f"no exact mean is possible with {reason}")
     return chain(design, environment).down_s(horizon_days * DAY_S)
 
 
@@ -335,7 +335,7 @@ REFUSALS: dict[str, Callable[[Design, Environment, float], bool]] = {
     "policy.ha-promote-on-failure: when-synced": may_refuse,
     "cluster_partition_handling: pause_if_all_down, or pause_minority with more than three nodes": pauses_oddly,
     "timing: stops, boots or elections that take about as long as other times": is_slow,
-    "horizon_days: trials so short that it matters that all nodes run at the beginning": is_too_short,
+    "horizon_days: trials so short that the initial state, in which all nodes run, affects the result": is_too_short,
     "node_failures.repair: repair times that are not exponentially distributed, if the order of returns matters": (
         depends_on_order
     ),

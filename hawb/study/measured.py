@@ -33,12 +33,12 @@ DIGITS = 3
 """The significant digits of the mean time of an fsync."""
 
 PRICES = """\
-## Take one # away from the lines below, and a year has a price:
-#  prices: "assumed: what a node, an hour and a message are worth to us"
+## To compute the price of a year, remove the first # from the lines below:
+#  prices: "assumed: our costs of a node, an hour and a message"
 #prices:
 #  currency: EUR
 #  node_month: 150       # a node of the cluster
-#  downtime_hour: 500    # an hour in which nothing can be published
+#  downtime_hour: 500    # an hour in which clients cannot publish
 #  lost_message: 0.01    # a confirmed message that is lost
 #  replicated_gb: 0.02   # 10**9 bytes sent from replica to replica
 """
@@ -139,12 +139,13 @@ class _Cluster:
             self._add_rates(key, name, *published)
         else:
             why = f"nothing is published in {published[1]}" if published else "no listing has publish rates"
-            self.notes.append(f"{name}: {why}, publish_per_s and consume_per_s are the study's")
+            self.notes.append(f"{name}: {why}, the study's publish_per_s and consume_per_s are used")
         if size := self.of_queue(key, _size_bytes):
             source = f"measured: {size[1]}, message_bytes / messages of {name}"
             self.add("environment.traffic.message_size_bytes", size[0], source)
         else:
-            self.notes.append(f"{name}: no listing has its message size; the study's message_size_bytes is used")
+            self.notes.append(f"{name}: no listing has the size of its messages; the study's message_size_bytes is"
+                              " used")
 
     def _add_rates(self, key: Key, name: str, publish_per_s: float, file: str) -> None:
         source = f"measured: {file}, message_stats.{PUBLISHED}.rate of {name}"
@@ -152,10 +153,10 @@ class _Cluster:
         rates = [(*rate, counter) for counter in DELIVERED if (rate := self.rate(key, counter))]
         delivered_per_s, file, counter = max(rates, default=(0.0, "", ""))
         consume_per_s, rate = CAPACITY * publish_per_s, f"message_stats.{counter}.rate"
-        source = f"assumed: {CAPACITY} times the publish rate, because no listing says how fast consumers can be"
+        source = f"assumed: {CAPACITY} times the publish rate, because no listing says how fast consumers can consume"
         if delivered_per_s >= consume_per_s:
             consume_per_s = delivered_per_s
-            source = f"measured: {file}, {rate} of {name}, which is the least that its consumers can take"
+            source = f"measured: {file}, {rate} of {name}: its consumers can consume at least this much"
         elif delivered_per_s:
             source += f"; they took {delivered_per_s:g} a second ({file}, {rate})"
         self.add("environment.traffic.consume_per_s", consume_per_s, source)
@@ -163,7 +164,7 @@ class _Cluster:
     def add_settings(self) -> None:
         """Add numbers that are not of one queue: assumed failures, and figures of the nodes."""
         failing = {part: plain(getattr(FAILING, part)) for part in ("every", "repair")}
-        source = "assumed: each node fails once a month and is back within an hour; a log of the cluster knows better"
+        source = "assumed: a node fails once a month and is back within an hour; the cluster's logs show the real rate"
         self.add("environment.node_failures", failing, source)
         if fsync := self.last(lambda one: one.fsync_ms):
             fsync_s = float(f"{fsync[0] / 1000:.{DIGITS}g}")
@@ -172,7 +173,7 @@ class _Cluster:
         if ticktime := self.last(lambda one: one.net_ticktime):
             self.add("design.net_ticktime", ticktime[0], f"measured: {ticktime[1]}, net_ticktime")
         if nodes := self.last(lambda one: len(one.nodes) or None):
-            self.notes.append(f"{nodes[0]} nodes by {nodes[1]}: how many a design has is the study's to say")
+            self.notes.append(f"{nodes[0]} nodes by {nodes[1]}: each design of the study sets its own number")
 
 
 def _size_bytes(facts: QueueFacts) -> int | None:

@@ -60,7 +60,7 @@ class Settings(Part, frozen=True, kw_only=True):
 class Prices(Part, frozen=True, kw_only=True):
     """Prices, all in one currency.
 
-    They are for a node of the cluster a month, an hour in which nothing can be published, a confirmed message that is
+    They are for a node of the cluster a month, an hour in which clients cannot publish, a confirmed message that is
     lost, and 10**9 bytes that are sent from replica to replica.
     """
 

@@ -50,7 +50,7 @@ class Precision(Part, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_measure("measure", self.measure)
         if self.relative is None and self.absolute is None:
-            raise ValueError("relative: missing, and so is absolute; one of the two says how well is well enough")
+            raise ValueError("relative and absolute are missing; give one of the two: it sets the precision to reach")
 
     @property
     def column(self) -> str:

@@ -201,9 +201,9 @@ def _on_numbers(asked: Study | None, own: Numbers | None) -> list[str]:
     if own is None:
         return []
     if asked is None:
-        return [f"{own.numbers}: not used, since nothing is played"]
+        return [f"{own.numbers}: not used, because no trial is simulated"]
     nothing = left_out(asked, own)
-    return [f"{own.numbers}: left out is what happens in no trial here: {', '.join(nothing)}"] if nothing else []
+    return [f"{own.numbers}: left out, because it happens in no trial here: {', '.join(nothing)}"] if nothing else []
 
 
 def _on_streams(inventory: Inventory) -> list[str]:
@@ -214,7 +214,7 @@ def _on_streams(inventory: Inventory) -> list[str]:
     known = [len(queue.facts.members) for queue in found if queue.facts.members]
     of_them = f"with {sum(known)} known replicas of {len(known)} of them" if known else "with unknown replicas"
     streams = "1 stream" if len(found) == 1 else f"{len(found)} streams"
-    return [f"the figures of costs leave out {streams}, {of_them}: nodes carry these as well"]
+    return [f"the figures of costs leave out {streams}, {of_them}: the nodes also carry these streams"]
 
 
 def study(inventory: Inventory, trials: int = TRIALS, seed: int = 0) -> Study | None:

@@ -49,4 +49,4 @@ def require(asked: str) -> None:
     own = described()
     if own != asked:
         here = platform.node()
-        raise OtherCode(f"{here} has {own}, and this study asks for {asked}: install the same on all machines")
+        raise OtherCode(f"{here} has {own}, and this study asks for {asked}: install the same version on all machines")

@@ -126,7 +126,8 @@ def from_options(options: Mapping[str, str]) -> tuple[Study, str]:
     elif "path" in options:
         study, label = load(Path(options["path"])), options.get("label", label_of(Path(options["path"])))
     else:
-        raise ValueError("no study: give the file of a study to load(FILE), or the study as JSON in the option `study`")
+        raise ValueError("no study: give load(FILE) the file of a study, or give the study as JSON in the option"
+                         " `study`")
     if "numbers" in options:
         study, _ = lay_over(study, Path(options["numbers"]))
     chosen = {name: only(getattr(study, name), name, options[name]) for name in OF_PAIRS if name in options}

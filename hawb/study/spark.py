@@ -141,7 +141,7 @@ def _own_address(place: str) -> str:
             way.connect(target)
             return way.getsockname()[0]
     except (OSError, ValueError) as error:
-        raise SparkRefused(f"{_STANDALONE}{place}: there is no way to this master: {error}") from None
+        raise SparkRefused(f"{_STANDALONE}{place}: this master cannot be reached: {error}") from None
 
 
 def java_log() -> Path:
@@ -221,7 +221,7 @@ def _connected(builder: SparkSession.Builder, master: str) -> SparkSession:
     try:
         return builder.getOrCreate()
     except PySparkException as error:
-        raise SparkRefused(f"{place}: the Spark Connect server gives no session: {error}") from None
+        raise SparkRefused(f"{place}: the Spark Connect server did not open a session: {error}") from None
 
 
 @contextmanager

@@ -25,7 +25,8 @@ TASKS_FOR_A_CORE = 4
 def spread(spark: SparkSession) -> Expand:
     """Return the function that extends places on all of Spark's cores. Raise SparkRefused for Spark Connect."""
     if is_remote(spark):
-        raise SparkRefused("a search needs RDDs, which Spark Connect has not; accepted: local[*], a cluster's master")
+        raise SparkRefused("a search needs RDDs, which Spark Connect does not have; accepted: local[*], a cluster's"
+                           " master")
     context = spark.sparkContext
 
     def expand(run: Run, question: Question, places: Sequence[Place]) -> list[Found]:

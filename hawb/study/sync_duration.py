@@ -25,8 +25,8 @@ BEYOND = 20
 """The factor by which a queue may be deeper than published ones. It is large, since time is proportional to depth."""
 
 LEAVES_OUT = (
-    "memory alarms, which hold a synchronisation, and other load on the nodes",
-    "how the size of messages slows down reading them from disk: the published figures have no sizes",
+    "memory alarms, which pause a synchronisation, and other load on the nodes",
+    "how much longer it takes to read larger messages from disk: the published figures do not name message sizes",
 )
 
 
@@ -103,8 +103,8 @@ def _too_slow(todo: Effort, net_ticktime_s: float) -> tuple[str, ...]:
     begins_s = begins_us / MICROSECONDS
     return (
         f"a batch takes longer than net_ticktime, {net_ticktime_s:g} s, on a link of {todo.network_bytes_per_s / 1e6:g}"
-        f" MB/s: after {begins_s:,.0f} s no tick comes through, after {begins_s + net_ticktime_s:,.0f} s the nodes take"
-        " each other for dead",
+        f" MB/s: after {begins_s:,.0f} s no tick arrives, and after {begins_s + net_ticktime_s:,.0f} s the nodes"
+        " consider each other down",
     )
 
 
@@ -114,7 +114,7 @@ def _beyond(published: Sequence[Row], messages: int, batch_size: int) -> tuple[s
     for column, value in given.items():
         low, high = (find(row[column] for row in published) for find in (min, max))
         if not low <= value <= high:
-            found.append(f"{column} {value:,} lies outside of what was published, {low:,} to {high:,}")
+            found.append(f"{column} {value:,} is outside the published range, {low:,} to {high:,}")
     return tuple(found)
 
 

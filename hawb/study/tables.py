@@ -156,15 +156,17 @@ DESIGN, ENVIRONMENT = "design", "environment"
 WRITTEN = (BATCH,)
 
 OF_A_CELL = (
-    Column(STUDY, TEXT, "the study: its file's name"),
+    Column(STUDY, TEXT, "the name of the study's file"),
     Column(CELL, TEXT, "the cell: design, environment, and a digest of all their settings, seed and horizon"),
 )
 NAMES = (
     Column(DESIGN, TEXT, "the design's name in the study"),
     Column(ENVIRONMENT, TEXT, "the environment's name in the study"),
-    Column(TRIAL, WHOLE, "the trial's number in its cell, from 0; the same faults at the same times in all designs"),
+    Column(TRIAL, WHOLE, "the trial's number in its cell, from 0; a number has the same faults at the same times in"
+                         " all designs"),
 )
-BATCHES = (Column(BATCH, WHOLE, "the micro-batch of the stream in which it was written; below 0 without a stream"),)
+BATCHES = (Column(BATCH, WHOLE, "the micro-batch of the stream in which the row was written; below 0 without a"
+                                " stream"),)
 
 RECORD: dict[str, str] = {
     "published": "messages published",
@@ -177,7 +179,7 @@ RECORD: dict[str, str] = {
     "promotions": "how often a mirror became master",
     "unsynchronised_promotions": "how often an unsynchronised mirror became master",
     "outages": "how often the queue was without a master or leader",
-    "publish_down_s": "seconds whose messages were not confirmed within the deadline",
+    "publish_down_s": "seconds in which clients published messages that were not confirmed within the deadline",
     "consume_down_s": "seconds in which ready messages were not delivered within the deadline",
     "sync_blocked_s": "seconds in which a synchronisation blocked the queue",
     "metadata_down_s": "seconds in which no running node could change metadata (queues, bindings, policies)",
@@ -201,7 +203,7 @@ FAULTS = Table(
     "faults", "A row for each event in the history of a trial: failures, repairs and planned work.",
     (
         *OF_A_CELL, *NAMES,
-        Column("event", WHOLE, "its number in the trial, from 0"),
+        Column("event", WHOLE, "the event's number in the trial, from 0"),
         Column("at_s", NUMBER, "seconds from the trial's beginning"),
         Column("kind", TEXT, "kill, power_off, stop, start, lose_disk, cut, cut_link, heal, consumers_away, …"),
         Column("nodes", TEXTS, "the nodes that fail or return, one side of a partition, or the ends of a link"),
@@ -213,12 +215,12 @@ LOSSES = Table(
     "losses", "A row for each loss in a trial: messages whose last copy was lost at one moment, for one cause.",
     (
         *OF_A_CELL, *NAMES,
-        Column("loss", WHOLE, "its number in the trial, from 0"),
+        Column("loss", WHOLE, "the loss's number in the trial, from 0"),
         Column("at_s", NUMBER, "seconds from the trial's beginning; null for messages that no queue accepted"),
-        Column("cause", TEXT, "the cause as in outcomes, or no_queue: confirmed although no queue accepted them"),
-        Column("node", TEXT, "the node where it happened, such as that of the promoted mirror"),
-        Column("messages", WHOLE, "messages lost"),
-        Column("confirmed", WHOLE, "the confirmed ones among them"),
+        Column("cause", TEXT, "the cause as in outcomes, or no_queue: no queue accepted the confirmed messages"),
+        Column("node", TEXT, "the node on which the messages were lost, such as the node of the promoted mirror"),
+        Column("messages", WHOLE, "the number of lost messages"),
+        Column("confirmed", WHOLE, "how many of the lost messages had been confirmed"),
     ),
     (STUDY, CELL),
 )  # fmt: skip
@@ -242,7 +244,8 @@ def _setting_columns(name: str, kind: object) -> Iterator[Column]:
 
 CELLS = Table(
     "cells",
-    "A row for each cell: a design in an environment, with every setting; null is what is not set, JSON what is a map.",
+    "A row for each cell: a design in an environment, with every setting; null for a setting that is not set, JSON"
+    " for a map.",
     (
         *OF_A_CELL, *NAMES[:2],
         Column("title", TEXT, "the study's title"),

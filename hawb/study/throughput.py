@@ -58,8 +58,8 @@ ONE_QUEUE = Law(
     "in_flight",
     (
         "all other load on the nodes, deep queues, the number of publishers and consumers, TLS",
-        "replicas far apart: the round trip is that of one data centre, and the same for any number of replicas",
-        "machines that are none of the published; a measurement of your own (`measured`) makes yours one of them",
+        "distant replicas: the model assumes the round trip of one data centre, the same for any number of replicas",
+        "machines for which no figures were published; to add your own machine, give a measurement (`measured`)",
     ),
 )
 CLUSTER = Law(
@@ -69,7 +69,7 @@ CLUSTER = Law(
     (
         "any other workload than a hundred queues, messages of 1 kB and consumers that keep up",
         "other numbers of replicas: two copies for classic queues, three for quorum queues",
-        "that the posts count the best rate in two ways, which flatters quorum queues",
+        "that the blog posts count the best rate in two different ways, which favours quorum queues",
     ),
 )
 
@@ -146,7 +146,7 @@ class Model(Struct, frozen=True):
         """
         limit = self.law.limit and row.get(self.law.limit)
         if limit is None:
-            raise NotMeasuredError("latency", limit, "a limit of unconfirmed messages, in a law that has one")
+            raise NotMeasuredError("latency", limit, "a limit of unconfirmed messages, if the formula has one")
         warnings = self._warnings(row)
         shares = [
             math.log(known["p50_s"] * self.fitted_per_s(known) / known[self.law.limit])
@@ -165,7 +165,7 @@ class Model(Struct, frozen=True):
         if row.keys() != set(law.columns):
             raise NotMeasuredError("columns", ", ".join(row), ", ".join(law.columns))
         if row[law.base] not in self.bases:
-            hint = "measure one rate yourself and hand it over as a row of `measured`, with a base of its own"
+            hint = "measure one rate yourself, and give it as a row of `measured` with a new base"
             raise NotMeasuredError(law.base, row[law.base], ", ".join(self.bases), hint)
         own = [known for known in self.rows if known[law.base] == row[law.base]]
         found = [f"{row[law.base]} is based on one row"] if len(own) == 1 else []
@@ -265,10 +265,10 @@ def _outside(
     if not _counts(value) or not least <= value <= most:
         raise NotMeasuredError(column, value, f"{least:g} to {most:g}; published are {low:g} to {high:g}")
     if not low <= value <= high:
-        return [f"{column} {value:g} lies outside of what was published, {low:g} to {high:g}"]
+        return [f"{column} {value:g} is outside the published range, {low:g} to {high:g}"]
     if own is None:
-        return [f"{column}: {base} has no values of its own; its effect is taken from the others"]
+        return [f"{column}: {base} has no values of its own; its effect is taken from the other figures"]
     if not own[0] <= value <= own[1]:
         there = f"{own[0]:g}" if own[0] == own[1] else f"{own[0]:g} to {own[1]:g}"
-        return [f"{column} {value:g}: {base} was measured at {there}; what it does is taken from the others"]
+        return [f"{column} {value:g}: {base} was measured at {there}; its effect is taken from the other figures"]
     return []

@@ -87,7 +87,7 @@ def audited(_words: list[str], _given: bytes) -> tuple[int, str, str]:
     from hawb.study.fleet import clusters
 
     faults = [refused["given"] for one in clusters([Path()]) for row in audited(one)[1].to_pylist()
-              for refused in row["refused"] if refused["accepted"] == "this is a fault of hawb's"]  # fmt: skip
+              for refused in row["refused"] if refused["accepted"] == "this is a bug in hawb"]  # fmt: skip
     return (70 if faults else 0), "", " ".join(faults)
 
 

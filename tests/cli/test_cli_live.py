@@ -87,7 +87,7 @@ def test_failed_login_message_does_not_contain_the_password(api: Server, monkeyp
     monkeypatch.setenv("HAWB_API_PASSWORD", "an0ther-word")
     result = safe("--live", api.url, "--node", A)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "status 401: user or password is wrong" in result.stderr
+    assert "status 401: the user or the password is wrong" in result.stderr
     assert "an0ther-word" not in result.stderr
 
 

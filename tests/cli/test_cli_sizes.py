@@ -13,7 +13,7 @@ from hawb.cli import main
 from hawb.scenario import run, size, text
 from hawb.scenario.document import MOST_NODES
 
-LARGE = "  hint: use a part of the file, or set HAWB_LARGE=1 in the environment to play all of it"
+LARGE = "  hint: use only a part of the file, or set HAWB_LARGE=1 in the environment to play all of it"
 QUORUM = {"node": "a", "arguments": {"x-queue-type": "quorum"}}
 
 

@@ -68,7 +68,7 @@ def test_exports_from_after_give_the_final_queues(tmp_path):
 def test_page_and_playable_scenario_are_written(tmp_path):
     result = hawb(STORY, "-o", tmp_path / "told.html", "--scenario", tmp_path / "story.yaml")
     assert result.exit_code == 3
-    question = "<h1>Are all messages still there, and is nothing broken?</h1>"
+    question = "<h1>Does the cluster still have all messages, and does everything work?</h1>"
     assert question in (tmp_path / "told.html").read_text(encoding="utf-8")
     played = CliRunner().invoke(main, ["run", str(tmp_path / "story.yaml")])
     assert played.exit_code == 0
@@ -132,7 +132,7 @@ def test_story_of_an_ongoing_partition_explains_its_earlier_start():
 
 def test_span_without_a_fault_suggests_another():
     shown = " ".join(hawb(CRASHED, "--since", "12:04:46", "--until", "12:04:57").stdout.split())
-    assert "no log shows a fault or a change in the span that was asked for" in shown and "Use a longer period" in shown
+    assert "no log shows a fault or a change in the given period" in shown and "Use a longer period" in shown
 
 
 @pytest.mark.parametrize(

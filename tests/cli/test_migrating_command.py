@@ -127,7 +127,7 @@ MIRRORED = {"policies": [{"name": "ha", "vhost": "/", "pattern": "", "apply-to":
     ("queues", "more", "status", "answer"),
     [
         ([STREAM], {}, 0, "✓ Yes: events stays a stream; nothing to do."),
-        ([QUORUM], {}, 0, "✓ Yes: every queue is a quorum queue already; nothing to do."),
+        ([QUORUM], {}, 0, "✓ Yes: every queue is already a quorum queue; nothing to do."),
         ([QUORUM, STREAM, SHORT, LINK], {}, 0, "✓ Yes: 1 is a quorum queue already, events stays a stream, 2 stay"),
         ([], {}, 0, "✓ Yes: there is no queue, and nothing to do."),
         ([STREAM], MIRRORED, 0, "✓ Yes: events stays a stream; nothing to do."),

@@ -202,12 +202,12 @@ def test_definitions_alone_give_no_answer(tmp_path: Path, command: str):
 @pytest.mark.parametrize(
     ("queues", "listing", "nodes", "text"),
     [
-        ([queue("q")], [row("q", node=N2)], None, "which nodes there are and which of them run"),
-        ([queue("q")], None, RUNNING, "on which nodes queues are and what they hold"),
+        ([queue("q")], [row("q", node=N2)], None, "which nodes the cluster has, and which of them run"),
+        ([queue("q")], None, RUNNING, "on which nodes the queues are, and how many messages they have"),
         ([queue("q"), queue("r")], [row("q", node=N2)], RUNNING, "where r stands and what is in there"),
         ([queue("q", "quorum")], [row("q", "quorum")], RUNNING, "where q stands and what is in there"),
         ([queue("q")], {"items": [row("q", node=N2)], "page_count": 2, "page": 1}, RUNNING,
-         "on which nodes queues are and what they hold"),
+         "on which nodes the queues are, and how many messages they have"),
     ],
 )  # fmt: skip
 def test_missing_fact_is_named(

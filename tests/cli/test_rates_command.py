@@ -57,7 +57,7 @@ def test_logs_without_a_failure_give_no_rate(tmp_path):
         "2025-03-01 00:00:00.000001+00:00 [info] <0.1.0> Adding vhost 'x' (description: '', tags: [])\n"
     )
     result = rated(tmp_path)
-    assert result.exit_code == 0 and "No: no node failed by itself in 0.16" in result.stdout
+    assert result.exit_code == 0 and "No: no node failed spontaneously in 0.16" in result.stdout
 
 
 def test_page_states_that_files_without_logs_give_no_rate(tmp_path):

@@ -33,7 +33,7 @@ def test_the_command_writes_table_runbook_rehearsal_and_figure(tmp_path: Path):
     done = command(file, "--runbook", book, "--scenario", again, "--gantt", figure, "-o", report)
     assert report.read_text().count("<h2>") == 8 and '<svg role="img"' in report.read_text()
     assert done.exit_code == 0
-    assert "Kubernetes: reverse ordinal, ready probe only" in done.stdout
+    assert "Kubernetes: in reverse ordinal order, with only the readiness probe" in done.stdout
     assert "tried every order and every wait" in done.stdout
     assert CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
     assert book.read_text().startswith("# Rolling upgrade: x\n") and "<svg" in figure.read_text()

@@ -113,7 +113,7 @@ def test_delete_on_one_side_of_a_partition_is_not_simulated(node, asked_s):
     run = played(DECLARE, publish(1), {"partition": [["a", "b"], ["c"]]}, {"wait": asked_s},
                  {"delete": {"queue": "q", "node": node}}, {"wait": 90}, publish(2))  # fmt: skip
     ((_, text),) = refusals(run)
-    assert text.startswith("not simulated: queue 'q' in vhost '/' deleted on one side of a partition")
+    assert text.startswith("not simulated: queue 'q' in vhost '/' deleted in one partition")
     assert queue(run).content == runs.run(1, 3)
 
 

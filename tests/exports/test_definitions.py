@@ -307,7 +307,7 @@ def test_nodes_are_generated_if_no_file_names_one(tmp_path: Path):
     policy = {"name": "p", "vhost": "/", "pattern": "", "definition": {"ha-mode": "exactly", "ha-params": 5}}
     result = imported(tmp_path, {"policies": [policy]})
     assert result.scenario["cluster"]["nodes"] == ["node1", "node2", "node3", "node4", "node5"]
-    assert noted(result, "made up", "'node5'")
+    assert noted(result, "invents", "'node5'")
     policy["definition"]["ha-params"] = 10**9
     assert len(imported(tmp_path, {"policies": [policy]}).scenario["cluster"]["nodes"]) == 7
 
@@ -413,5 +413,6 @@ def test_obsolete_policy_settings_have_no_effect(tmp_path: Path):
     found = imported(tmp_path, of | {"rabbit_version": "4.0.5"})
     kept = {one["name"]: one["definition"] for one in found.scenario["policies"]}
     assert kept == {"both": {"max-length": 9}, "limit": {"max-length": 5}}
-    assert noted(found, "policy 'ha'", "RabbitMQ 4.0.5 does not know 'ha-mode': left out; without them it sets nothing")
+    assert noted(found, "policy 'ha'", "RabbitMQ 4.0.5 does not know 'ha-mode': left out; without these settings the"
+                 " policy is empty")
     assert len(imported(tmp_path, of | {"rabbit_version": "3.13.7"}).scenario["policies"]) == 3

@@ -99,7 +99,7 @@ def test_json_of_rabbitmqctl_has_no_replicas():
     result = real("list_queues.json", "cluster_status.json")
     assert queue(result, "orders.new") == {"queue": "orders.new", "messages": 900, "unacknowledged": 25, "size": 256}
     assert queue(result, "qq.pair")["leader"] == A
-    assert noted(result, "do not say where they are", "'orders.new'", "'two.mail'")
+    assert noted(result, "do not say where these queues are", "'orders.new'", "'two.mail'")
     assert noted(result, "in no listing", "'shop::cart.00'", "'shop::cart.11'")
     assert noted(result, "do not say the message size", "'qq.votes'")
 
@@ -196,7 +196,7 @@ def test_contradictions_between_listing_and_definitions_are_noted(beside):
     assert (queue(result, "log")["type"], queue(result, "log")["messages"]) == ("stream", 3)
     for words in (
         ("'a'", "durable differs"), ("'a'", "policy 'gone'"), ("'a'", "state 'down'"), ("'b'", "in no listing"),
-        ("left out", "exclusive", "'/::amq.gen-1'"), ("'log'", "do not say where they are"),
+        ("left out", "exclusive", "'/::amq.gen-1'"), ("'log'", "do not say where these queues are"),
         ("'new'", "not in the definitions"),
     ):  # fmt: skip
         assert noted(result, *words), words

@@ -221,7 +221,7 @@ def test_migrate_accepts_resources_as_an_export():
 @pytest.mark.parametrize("command", ["safe", "upgrade"])
 def test_resources_do_not_say_where_queues_are(command: str):
     result = hawb(command, ORDERS)
-    assert result.exit_code == 3 and "Cannot tell: no file says on which nodes queues are" in result.stdout
+    assert result.exit_code == 3 and "Cannot tell: no file says on which nodes the queues are" in result.stdout
 
 
 # --- what is refused, and what stays out ---

@@ -76,11 +76,11 @@ def test_invalid_address_is_refused_before_any_request(url: str) -> None:
 @pytest.mark.parametrize(
     ("path", "answer", "said"),
     [
-        ("vhosts", (403, b""), "status 403: the user may not see this"),
+        ("vhosts", (403, b""), "status 403: the user is not allowed to see this"),
         ("queues", (404, b""), "status 404: no such page"),
         ("queues", (503, b""), "status 503"),
         ("policies", (200, b"<html>"), "the answer is not JSON"),
-        ("operator-policies", (200, b'{"error": "x"}'), "no list of policies"),
+        ("operator-policies", (200, b'{"error": "x"}'), "the answer is not a list of policies"),
     ],
 )
 def test_unusable_response_is_explained(api: Server, path: str, answer: tuple, said: str) -> None:
@@ -92,7 +92,7 @@ def test_unusable_response_is_explained(api: Server, path: str, answer: tuple, s
 def test_redirect_is_not_followed_with_the_password(api: Server) -> None:
     with Server() as other:
         api.answers["/api/nodes"] = (302, f"{other.url}/api/nodes")
-        with pytest.raises(ApiRefused, match="status 302: the answer is a redirect, which is not followed"):
+        with pytest.raises(ApiRefused, match="status 302: the answer is a redirect, which hawb does not follow"):
             watch(api.url, LOGIN)
     assert other.asked == []
 
@@ -128,7 +128,7 @@ def test_failed_login_message_does_not_contain_the_password(api: Server, monkeyp
     monkeypatch.setenv("HAWB_API_PASSWORD", "an0ther-word")
     result = run("--api", api.url, "-o", tmp_path / "now.yaml")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "status 401: user or password is wrong" in result.stderr
+    assert "status 401: the user or the password is wrong" in result.stderr
     assert "an0ther-word" not in result.stderr
     assert list(tmp_path.iterdir()) == []
 

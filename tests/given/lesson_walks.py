@@ -182,7 +182,7 @@ def enter(question, answer: str, *, is_refused: bool, by_keys: bool) -> str:
     if is_refused:
         field.fill(NO_NUMBER)
         field.press("Enter")
-        question.get_by_text(f"'{NO_NUMBER}' cannot be guessed here").wait_for()
+        question.get_by_text(f"'{NO_NUMBER}' is not a possible answer").wait_for()
     field.fill(answer)
     if by_keys:
         field.press("Enter")

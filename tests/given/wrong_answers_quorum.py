@@ -112,12 +112,12 @@ ON_QUORUM_QUEUES = {
     ],
     "19-rooms": [
         ([], "There is no queue orders"),
-        ([declaration("orders", QUORUM)], "of its 3 members . can be reached, and a majority is 2"),
+        ([declaration("orders", QUORUM)], "a majority of its 3 members is 2, and only . can be reached"),
         (
             [declaration("orders", QUORUM | {"x-quorum-initial-group-size": 4})],
-            "room with a and b has lost power, and no node serves orders: of its 4 members c and d can be reached",
+            "room with a and b has lost power, and no node serves orders: a majority of its 4 members is 3, and",
         ),
-        ([declaration("orders")], "room with a and b has lost power, and no node serves orders: all that had its"),
+        ([declaration("orders")], "room with a and b has lost power, and no node serves orders: all nodes that had"),
         ([in_rooms({"ha-mode": "nodes", "ha-params": ["a", "b"]}), declaration("orders")], "no node serves orders"),
         ([in_rooms({"ha-mode": "nodes", "ha-params": ["c", "d"]}), declaration("orders")], "room with c and d has"),
         ([in_rooms(TWO), declaration("orders")], "no node serves orders"),

@@ -181,7 +181,7 @@ def test_unknown_reason_names_the_line_to_read(tmp_path):
     assert first.what == "Read the log from rabbit@n1.log:2 on: hawb does not know why rabbit@n1 did not boot."
     found = incident_of(tmp_path, n1=STARTS + severe("frobnicator lost its marbles"))
     [first, *_] = todo(found, account(found).names)
-    assert first.what == "Read rabbit@n1.log:2 and the lines around: hawb does not know this message of an error."
+    assert first.what == "Read rabbit@n1.log:2 and the lines before and after: hawb does not know this error message."
 
 
 def test_unknown_reason_of_several_lines_is_quoted(tmp_path):

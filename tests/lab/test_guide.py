@@ -75,7 +75,7 @@ def test_tour_does_not_call_unconfirmed_messages_confirmed(controller):
     more = {"queue": "t", "count": 7, "persistent": False, "mode": "plain"}
     transient = {"queue": "t", "node": "a", "durable": False}
     lost = content(controller, ("declare", transient), ("publish", more), ("kill", "a"))
-    assert lost["texts"]["lost"].startswith("The kill cost 107 messages.")
+    assert lost["texts"]["lost"].startswith("The kill lost 107 messages.")
 
 
 @pytest.mark.parametrize("policy", [SYNCHRONISED, WHEN_SYNCED])

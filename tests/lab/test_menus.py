@@ -72,9 +72,9 @@ def test_heal_is_offered_while_a_link_is_cut_only(lab):
         return "heal" in offers["lists"][offers["more"]]
 
     assert not heals()
-    on_node(lab, "a", "cut off from all others")
+    on_node(lab, "a", "cut off from all other nodes")
     assert heals()
-    assert "cut off from all others" not in offered(lab, "node", "a")
+    assert "cut off from all other nodes" not in offered(lab, "node", "a")
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_entry_that_needs_arguments_opens_a_prefilled_form(lab):
 
 
 def test_partition_shows_two_sides_until_healed(lab):
-    on_node(lab, "a", "cut off from all others")
+    on_node(lab, "a", "cut off from all other nodes")
     scene = lab.stage.view["scene"]
     assert (scene["sides"], scene["noticed"], scene["cut"]) == ([["a"], ["b", "c"]], False, [["a", "b"], ["a", "c"]])
     lab.controller.act("wait", 100)
@@ -299,9 +299,9 @@ def test_nodes_show_whether_they_are_safe_to_stop_when_asked(lab):
 def test_load_panel_shows_the_load_of_each_node(lab):
     ask(lab, "more", entry="load")
     table = panel(lab, "Load").table
-    assert "a has the most masters and leaders: those of 4 of 4 queues." in table.value
+    assert "a has the most masters and leaders: it leads 4 of 4 queues." in table.value
     on_node(lab, "a", "kill")
-    assert "b has the most masters and leaders: those of 2 of" in table.value
+    assert "b has the most masters and leaders: it leads 2 of" in table.value
 
 
 def test_grow_and_shrink_apply_to_all_quorum_queues(lab):
@@ -318,5 +318,5 @@ def test_declare_form_suggests_a_quorum_queue(lab):
 
 
 def test_text_about_an_undetected_cut_link_contains_no_markup(lab):
-    on_node(lab, "a", "cut off from all others")
+    on_node(lab, "a", "cut off from all other nodes")
     assert not re.search(r"<\w", page_text(lab))

@@ -65,7 +65,7 @@ def test_play_on_plays_the_remaining_steps_then_lets_time_pass(lab):
     before = lab.controller.now
     ask(lab, "play on", seconds=5)
     assert lab.controller.now is before  # nothing is due
-    on_node(lab, "a", "cut off from all others")
+    on_node(lab, "a", "cut off from all other nodes")
     since = lab.controller.outcome["time_s"]
     for _ in range(2):
         ask(lab, "play on", seconds=5)
@@ -117,7 +117,7 @@ def test_log_changes_with_the_movements_of_a_step(lab):
 def test_log_of_an_isolated_queue_changes_with_later_events(lab):
     lab.controller.act("start", "c")
     ask(lab, "choose", queue="qq.orders")
-    on_node(lab, "a", "cut off from all others")
+    on_node(lab, "a", "cut off from all other nodes")
     ask(lab, "play on", seconds=90)
     view = lab.stage.view
     terms = [max(member["term"] for member in log["members"]) for log in [*view["logs"], view["log"]]]

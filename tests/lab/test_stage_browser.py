@@ -349,7 +349,7 @@ def test_election_is_stopped_half_way_and_fails_by_keyboard(size):
         }""")
         assert drawn  # also after the caption has made the picture smaller
         keep_picture(page, f"stage-votes-under-way-{size[0]}")
-        pick(page, "node c", "cut off from all others")
+        pick(page, "node c", "cut off from all other nodes")
         page.locator(".hs-play", has_text="pause").click()
         said = [caption(page)]
         for _ in range(6):

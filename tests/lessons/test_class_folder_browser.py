@@ -42,7 +42,7 @@ def test_a_prediction_is_clicked_and_answered_on_a_page_without_code(folder, tmp
         page.goto(f"{address}/?token={token}")
         asked = page.locator(".hq").filter(has_text="a is killed").first
         asked.wait_for()
-        page.get_by_text("This is answered in code: open the lesson in JupyterLab.").nth(3).wait_for()
+        page.get_by_text("You answer this exercise in code: open the lesson in JupyterLab.").nth(3).wait_for()
         asked.get_by_role("button", name="node b, running").click()
         asked.get_by_text("It is: ").wait_for()
         words = page.locator("body").inner_text()

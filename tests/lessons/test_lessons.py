@@ -83,7 +83,7 @@ def test_right_guess_and_no_guess():
 def test_guess_can_be_changed_before_the_run(kept):
     view = predict(*WHO[:3])
     view.asked.guess = "b"
-    assert view.asked.reply == "Your guess: b. The answer comes further down."
+    assert view.asked.reply == "Your guess: b. The answer follows further down."
     view.asked.guess = "c"
     assert truth("11-who", "b") == "It is: b. You said c: why not?"
     view.asked.guess = "b"
@@ -106,7 +106,7 @@ def test_values_are_mapped_to_choices(value, choices, guess):
 
 
 def test_invalid_guess_is_refused_and_not_stored(kept):
-    with pytest.raises(ValueError, match=r"'seven' cannot be guessed here; accepted: a whole number"):
+    with pytest.raises(ValueError, match=r"'seven' is not a possible answer; accepted: a whole number"):
         Prediction(*MANY).take("seven")
     assert not kept.exists()
 
@@ -143,7 +143,7 @@ def test_answers_are_stored_with_their_attempts(kept):
 @pytest.mark.parametrize("answered", [lambda: check("11-lose", ...), lambda: play("11-three-moves", ...)])
 def test_page_without_code_says_where_exercises_are_answered(answered, kept, monkeypatch):
     monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5.13")
-    assert repr(answered()) == "This is answered in code: open the lesson in JupyterLab."
+    assert repr(answered()) == "You answer this exercise in code: open the lesson in JupyterLab."
     assert not kept.exists()
 
 
@@ -376,7 +376,7 @@ def test_widgets_have_a_static_picture():
 def test_number_field_accepts_empty_and_reports_nonsense():
     view = predict(*MANY)
     view.asked.guess = NASTY
-    assert "cannot be guessed here" in view.asked.reply
+    assert "is not a possible answer" in view.asked.reply
     assert (view.asked.guess, view.asked.over) == (None, False)
     view.asked.guess = "0"
     assert answers.read().guesses["11-many"].guess == 0

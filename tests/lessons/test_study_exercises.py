@@ -33,7 +33,7 @@ WRONG = [
     ("25-silenced", {"definition": 3}, "cannot be played"),
     ("30-racks", {"nodes": 4, "replicas": 4}, "With 4 members it is out of use"),
     ("30-racks", {"nodes": 2, "replicas": 2}, "With 2 members it is out of use"),
-    ("30-racks", {"nodes": 7, "replicas": 5}, "and so do fewer"),
+    ("30-racks", {"nodes": 7, "replicas": 5}, "but fewer members are, too"),
     ("30-racks", {"nodes": 3, "replicas": 5}, "5 do not fit on 3 nodes"),
     ("30-racks", {"nodes": 3, "replicas": "x"}, "cannot be played"),
     ("30-racks", {"replicas": 3}, "a map of nodes, replicas"),

@@ -65,7 +65,7 @@ def test_step_includes_the_changes_of_skipped_releases():
 
 def test_quorum_queues_wait_for_all_members_only_if_the_machine_version_changes():
     text = {older: leg(older, newer).mixed[0].what for older, newer in pairwise(RELEASES)}
-    assert "once a member on a new node leads it" in text["3.13"]
+    assert "once a member on an upgraded node becomes its leader" in text["3.13"]
     assert "until the nodes of all its members are upgraded" in text["4.2"]
     assert not any("quorum queue goes by" in text[older] for older in ("3.8", "3.11", "3.12", "4.1"))
 

@@ -115,7 +115,7 @@ def test_designs_without_a_refusal_are_their_own_control():
          "stops, cuts"),
         ({"designs": {"quorum": {"queue_type": "quorum", "nodes": 5}}}, "control.designs.quorum.nodes", "accepted: 3"),
         ({"designs": {"quorum": {"queue_type": "classic", "nodes": 3, "replicas": 2, "version": "4.3"}}},
-         "control.designs.quorum.replicas", "not mirrored"),
+         "control.designs.quorum.replicas", "does not mirror"),
         ({"trials": 10}, "control.trials", "1,000"),
         ({"pairs": 8}, "control.pairs", "32"),
     ],

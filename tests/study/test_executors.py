@@ -63,7 +63,7 @@ def test_missing_executors_are_reported_once_after_a_while(tmp_path: Path, monke
     assert list(found.news()) == []
     monkeypatch.setattr(executors, "WAITS_S", -1)
     (line,) = found.news()
-    assert "no executor has come" in line and "do not reach 10.0.0.1" in line
+    assert "no executor connected" in line and "cannot reach 10.0.0.1" in line
     assert (list(found.news()), list(others.news())) == ([], [])
 
 
@@ -104,10 +104,10 @@ def test_study_and_audit_run_over_a_network(tmp_path: Path, unavailable: Callabl
             result = ""
             for line in ran.stderr:
                 result += line
-                if "do not reach 127.0.0.1" in result and "exited with code 1" in result:
+                if "cannot reach 127.0.0.1" in result and "exited with code 1" in result:
                     ran.send_signal(signal.SIGINT)
                     break
             result += ran.stderr.read()
     assert re.search(r"Spark lost .*executors?.*: Command exited with code 1", result), result
-    assert "do not reach 127.0.0.1, where hawb listens" in result
+    assert "cannot reach 127.0.0.1, where hawb listens" in result
     assert ran.returncode == 130, result

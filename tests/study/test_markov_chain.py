@@ -205,7 +205,7 @@ LOGNORMAL = Distribution(mean_s=3_600, distribution="lognormal", shape=1.0)
 def test_other_designs_and_environments_are_refused_by_name(design: Design, environment: Environment, reason: str):
     found = refused(design, environment, 30.0)
     assert found is not None and found.startswith(reason)
-    with pytest.raises(ValueError, match="no exact figure with"):
+    with pytest.raises(ValueError, match="no exact mean is possible with"):
         queue_down_s(design, environment, 30.0)
 
 

@@ -68,7 +68,7 @@ def test_busiest_queue_is_measured_and_the_rest_assumed(busy: Path):
     assert consumed.startswith("assumed: 4 times the publish rate, ") and "took 39 a second (busy.json" in consumed
     assert sources["environment.node_failures"].startswith("assumed: ")
     assert sources["environment.timing.fsync_s"] == "measured: api-nodes.json, io_sync_avg_time of the slowest node"
-    assert found.notes == ["3 nodes by api-nodes.json: how many a design has is the study's to say"]
+    assert found.notes == ["3 nodes by api-nodes.json: each design of the study sets its own number"]
 
 
 def test_faster_consumers_are_measured(busy: Path):
@@ -91,7 +91,7 @@ def test_idle_cluster_keeps_the_traffic_of_the_study():
     found = begun(REAL / "api-queues.json")
     assert found.numbers.environment["traffic"] == {"message_size_bytes": 256}
     assert found.notes == [
-        "ha.audit: nothing is published in api-queues.json, publish_per_s and consume_per_s are the study's"
+        "ha.audit: nothing is published in api-queues.json, the study's publish_per_s and consume_per_s are used"
     ]
 
 
@@ -99,7 +99,7 @@ def test_unknown_numbers_are_reported():
     found = begun(REAL / "list_queues.txt")
     assert list(found.numbers.environment) == ["node_failures"]
     assert any("no listing has publish rates" in note for note in found.notes)
-    assert any("no listing has its message size" in note for note in found.notes)
+    assert any("no listing has the size of its messages" in note for note in found.notes)
     assert begun().notes == ["no listing has a queue: the study's traffic is used"]
 
 
@@ -161,7 +161,7 @@ def test_command_writes_a_file_and_keeps_an_existing_one(busy: Path, tmp_path: P
     own = tmp_path / "own.yaml"
     result = hawb("--queues", busy, "--queues", REAL / "api-nodes.json", "--numbers", own)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "note: 3 nodes by api-nodes.json: how many a design has is the study's to say\n"
+    assert result.stderr == "note: 3 nodes by api-nodes.json: each design of the study sets its own number\n"
     assert read_file(own, None, read_numbers).environment["traffic"]["publish_per_s"] == 41.2
     own.write_text("precious")
     again = hawb("--queues", busy, "--numbers", own, "-o", tmp_path / "cluster.yaml")

@@ -132,7 +132,7 @@ def test_numbers_are_read_with_their_prices() -> None:
         ("environment.trafic", {}, "did you mean traffic"),
         ("environment.traffic.publish_per_s", -1, "environment.traffic.publish_per_s: not accepted\n  given: -1"),
         ("environment.traffic.publish_per_s", [1, 2], "a list of 24 of them"),
-        ("environment.traffic.publish_per_s", "41", "write a number without quotes"),
+        ("environment.traffic.publish_per_s", "41", "write the number without quotes"),
         ("environment.traffic.message_size_bytes", 2.5, "bytes, a whole number"),
         ("environment.node_failures.every.mean_s", 0, "environment.node_failures.every.mean_s"),
         ("environment.node_failures.every.distribution", "normal", "accepted: exponential, weibull"),
@@ -140,7 +140,7 @@ def test_numbers_are_read_with_their_prices() -> None:
         ("design.nodes", 5, "accepted: net_ticktime, quorum_commands_soft_limit"),
         ("design.net_ticktime", True, "design.net_ticktime: not accepted"),
         ("prices.currency", ..., "currency is missing"),
-        ("prices.currency", 5, "quote it"),
+        ("prices.currency", 5, "put it in quotes"),
         ("prices.node_month", -1, "a price, a number from 0 to 10\\*\\*12"),
         ("prices.node_months", 1, "did you mean node_month"),
         ("sources/prices", ..., "prices.node_month: a number without a source\n  given: 150\n  accepted: a source for"),
@@ -244,7 +244,8 @@ def test_study_names_the_sources_of_its_numbers(study: Study) -> None:
         ),
         (
             "node_failures: {power_off_share: 0.6}",
-            ", line 3: environment.node_failures: controlled_share, power_off_share: are 1.1 of 1 together, laid over",
+            ", line 3: environment.node_failures: controlled_share, power_off_share: add up to 1.1; accepted: at most 1"
+            ", laid over",
         ),
         (
             "rolling_upgrades: {first_day: 73}",

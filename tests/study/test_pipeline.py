@@ -196,7 +196,7 @@ def test_failed_study_reports_the_reason_and_resumes(spark: SparkSession, tmp_pa
     # Two tasks fail side by side; which of them ends the study is a race.
     assert re.fullmatch(r" +in trials \d+ to \d+ of two in (calm|rough)", lines[1])
     assert lines[2:] == [
-        f"  kept: the trials in {tmp_path}", "  to continue: mend the cause, then run the same command again",
+        f"  kept: the trials in {tmp_path}", "  to continue: remove the cause, then run the same command again",
     ]  # fmt: skip
     kept = files(tmp_path / "trials")
     assert kept and sorted_rows(run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())) == expected(TRIALS_ASKED)

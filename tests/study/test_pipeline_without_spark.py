@@ -79,8 +79,10 @@ def test_progress_has_rate_and_time_left():
         ("Caused by: a.B: one\n\tat x\nCaused by: java.io.IOException: two\n\tat y", "java.io.IOException: two"),
         ("x\nCaused by: java.io.IOException: No space left on device", "the disk is full"),
         ("[SOME] plain\nmore", "[SOME] plain"),
-        ("ModuleNotFoundError: No module named 'hawb'\n", "executors' Python has no hawb: set spark.pyspark.python"),
-        ("[PYTHON_VERSION_MISMATCH] 3.9 3.11", "executors' Python is another version than hawb's here: set "),
+        ("ModuleNotFoundError: No module named 'hawb'\n", "the executors' Python has no hawb: set"
+                                                          " spark.pyspark.python"),
+        ("[PYTHON_VERSION_MISMATCH] 3.9 3.11", "the executors' Python has another version than hawb's Python here:"
+                                               " set "),
         ("Python worker exited unexpectedly (crashed)\nCaused by: java.io.EOFException", "a Python worker died sev"),
     ],
 )

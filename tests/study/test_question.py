@@ -179,24 +179,24 @@ def check_strange_values(path: tuple[str | int, ...]) -> None:
 
 REFUSED = [
     ((*MIRRORED, "replicas"), 6, r"designs\.mirrored: replicas: 6 do not fit on 5 nodes"),
-    ((*MIRRORED, "policy", "ha-mode"), "all", "replicas: policy has ha-mode, which says the same"),
+    ((*MIRRORED, "policy", "ha-mode"), "all", "replicas: policy has ha-mode, which has the same meaning"),
     ((*MIRRORED, "policy", "ha-sync-mode"), "often", r"mirrored\.policy: RabbitMQ would refuse this policy"),
     ((*MIRRORED, "operator_policy"), {"ha-promote-on-failure": "always"}, "operator_policy: RabbitMQ would refuse"),
     ((*MIRRORED, "policy", "max-lenght"), 5, "max-lenght"),
     ((*MIRRORED, "arguments", "x-max-priority"), -1, "RabbitMQ would refuse this queue"),
-    ((*MIRRORED, "version"), "4.0", "classic queues of 4.0 are not mirrored"),
+    ((*MIRRORED, "version"), "4.0", "4.0 does not mirror classic queues"),
     ((*MIRRORED, "version"), "3.11", "accepted: 3.8, 3.10, 3.13, 4.0"),
     ((*MIRRORED, "nodes"), 10, "accepted: a whole number from 1 to 9"),
     ((*MIRRORED, "nodes"), 4, "nodes: 'e' is not one of a, b, c, d"),
     ((*MIRRORED, "cluster_partition_handling", "pause_if_all_down"), ["z"], "not a node of this cluster"),
     ((*MIRRORED, "queue_type"), "stream", "accepted: classic, quorum"),
-    ((*MIRRORED, "upgrade", "await_online_quorum_plus_one"), True, "has nothing to do with a classic queue"),
-    ((*QUORUM, "upgrade", "sync_queue"), True, "upgrade.sync_queue: has nothing to do with a quorum queue"),
+    ((*MIRRORED, "upgrade", "await_online_quorum_plus_one"), True, "has no effect on a classic queue"),
+    ((*QUORUM, "upgrade", "sync_queue"), True, "upgrade.sync_queue: has no effect on a quorum queue"),
     ((*QUORUM, "policy"), {"ha-mode": "all"}, "policy: ha-mode is not for a quorum queue of 3.8"),
     ((*QUORUM, "arguments"), {"x-max-priority": 3}, "RabbitMQ would refuse this queue"),
-    ((*WORST, "node_failures", "controlled_share"), 0.9, "controlled_share, power_off_share: are 1.1 of 1"),
-    ((*WORST, "node_failures", "disk_loss_share"), 0.8, "controlled_share, disk_loss_share: are 1.1 of 1"),
-    ((*WORST, "node_failures", "every", "shape"), ..., "shape: missing, and weibull needs one"),
+    ((*WORST, "node_failures", "controlled_share"), 0.9, "controlled_share, power_off_share: add up to 1.1"),
+    ((*WORST, "node_failures", "disk_loss_share"), 0.8, "controlled_share, disk_loss_share: add up to 1.1"),
+    ((*WORST, "node_failures", "every", "shape"), ..., "shape: missing; a weibull distribution needs a shape"),
     ((*WORST, "node_failures", "repair", "distribution"), "exponential", "shape: exponential has none"),
     ((*WORST, "host_failures", "groups"), 0, "environments.worst.host_failures.groups"),
     ((*WORST, "rack_failures"), ..., "partitions.cut: one_rack, but there are no rack_failures"),
@@ -205,7 +205,7 @@ REFUSED = [
     ((*WORST, "failure_biasing", "after"), 5, "did you mean after_s"),
     (
         (*WORST, "rack_failures", "every", "distribution"), "constant",
-        "failure_biasing: rack_failures.every is constant, and what is not drawn cannot be biased",
+        "failure_biasing: rack_failures.every is constant, and only random times can be biased",
     ),
     (
         ("environments", "calm", "failure_biasing"), {"times": 2},
@@ -227,7 +227,7 @@ REFUSED = [
     (("least_differences", "uptime_s"), 1, "least_differences: 'uptime_s' is not one of published, confirmed"),
     (("objectives", "downtime_s"), -1, "objectives.downtime_s: not accepted"),
     (("precision", "relative"), 0, "precision.relative: not accepted"),
-    (("precision",), {"measure": "lost"}, "relative: missing, and so is absolute"),
+    (("precision",), {"measure": "lost"}, "relative and absolute are missing"),
     (("sources", "environments.wurst"), "assumed", "a source for something that is not in the file"),
     (("sources", "environments.worst"), "I think", "begins with https:// or assumed or measured"),
 ]
@@ -342,5 +342,5 @@ def test_stream_is_refused_by_name_with_what_to_do(part: tuple[str, ...]):
 
 def test_type_in_the_arguments_must_be_that_of_the_design():
     place = ("designs", "quorum", "arguments")
-    assert "another type than queue_type says" in refusal(place, {"x-queue-type": "classic"})
+    assert "a type other than queue_type" in refusal(place, {"x-queue-type": "classic"})
     assert read_study(changed(place, {"x-queue-type": "quorum"})).designs["quorum"].queue_type == "quorum"

@@ -105,7 +105,7 @@ def test_own_numbers_apply_and_their_draws_widen_intervals():
     assert alone[2].down.high_s - alone[2].down.low_s > 2 * (alone[1].down.high_s - alone[1].down.low_s)
     assert alone[2].open_share > 0
     assert alone[2].share_interval[1] > alone[2].lost.interval[1] == alone[1].share_interval[1]
-    assert result.notes == ("Ours: left out is what happens in no trial here: environment.partitions.every.mean_s",)
+    assert result.notes == ("Ours: left out, because it happens in no trial here: environment.partitions.every.mean_s",)
     legend = [" ".join(" ".join(view.legend(answer)).split()) for answer in (result, wide)]
     assert "which fail at the rates of Ours; 50" in legend[0]
     assert "whose 3 draws widen the intervals" in legend[1]

@@ -167,7 +167,7 @@ def test_machine_with_another_hawb_plays_nothing(monkeypatch: pytest.MonkeyPatch
     assert own.startswith(f"hawb {__version__} (")
     for code in (own, other):
         reader = StudyReader(Trials({"path": str(FILE), "trials": "1", CODE: code}))
-        said = re.escape(f"{own}, and this study asks for {other}: install the same on all machines")
+        said = re.escape(f"{own}, and this study asks for {other}: install the same version on all machines")
         raises = pytest.raises(same_code.OtherCode, match=rf"^\S+ has {said}$")
         with nullcontext() if code == own else raises:
             assert list(reader.read(reader.partitions()[0])) == []

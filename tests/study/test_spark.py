@@ -124,7 +124,7 @@ def test_driver_of_a_local_master_listens_on_loopback() -> None:
     assert addresses("local[2]") == addresses("local-cluster[1,1,512]") == loopback
     assert addresses("spark://127.0.0.1:7077,127.0.0.2:7077") == loopback
     assert addresses("yarn") == addresses("k8s://https://a:1") == {}
-    with pytest.raises(SparkRefused, match=r"^spark://a.invalid:7077: there is no way to this master: "):
+    with pytest.raises(SparkRefused, match=r"^spark://a.invalid:7077: this master cannot be reached: "):
         addresses("spark://a.invalid:7077")
 
 

@@ -79,7 +79,7 @@ def test_connect_server_plays_resumes_and_audits(tmp_path: Path, unavailable: Ca
         stranger = [sys.executable, "-m", "hawb.cli", "audit", "--master", f"{master}/;token=guessed", str(EXPORTS)]
         refused = subprocess.run(stranger, cwd=ROOT, capture_output=True, text=True, timeout=300)
         assert (refused.returncode, refused.stdout) == (2, "")
-        assert f"{master}: the Spark Connect server gives no session" in refused.stderr
+        assert f"{master}: the Spark Connect server did not open a session" in refused.stderr
         environment = os.environ | {"SPARK_CONNECT_AUTHENTICATE_TOKEN": TOKEN}
         for killed in (True, False):
             program = BY_CONNECT.format(
@@ -91,7 +91,7 @@ def test_connect_server_plays_resumes_and_audits(tmp_path: Path, unavailable: Ca
             assert ran.returncode == (-signal.SIGKILL if killed else 0), ran.stderr
     answer = json.loads(ran.stdout)
     assert answer.pop("rows") == [list(one) for one in expected(TRIALS_ASKED)]
-    assert "Spark Connect has not" in answer.pop("search")
+    assert "Spark Connect does not have" in answer.pop("search")
     assert answer == {"cores": 2, "estimates": 2 * len(CELLS), "read": READ, "clusters": 1}
 
 

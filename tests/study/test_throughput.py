@@ -142,7 +142,7 @@ def test_one_own_measurement_is_enough_for_a_setup(queues: dict) -> None:
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"size_bytes": 8000}, ["size_bytes 8000 lies outside of what was published, 10 to 5000"]),
+        ({"size_bytes": 8000}, ["size_bytes 8000 is outside the published range, 10 to 5000"]),
         ({"replicas": 1}, [f"replicas 1: {AWS} was measured at 3"]),
         ({"setup": "c4.4xlarge HDD"}, ["c4.4xlarge HDD is based on one row", "in_flight: c4.4xlarge HDD has no"]),
         ({}, []),

@@ -67,4 +67,4 @@ def test_a_mean_of_none_needs_no_interval():
 
 
 def test_single_design_is_described_without_comparison():
-    assert sentence_of(cell("a", "kills", 5)) == "In kills, a comes to 5.00 minutes out of use a year."
+    assert sentence_of(cell("a", "kills", 5)) == "In kills, a has 5.00 minutes out of use a year."

@@ -81,9 +81,9 @@ def test_doubts_about_several_queues_are_one_sentence():
     doubts = [Doubt(kind="mirrors_unknown", queue=queue) for queue in ("q", "r", "q")]
     doubts += [Doubt(kind="no_log", node="a"), Doubt(kind="no_log", node="b")]
     assert [*doubted(doubts)] == [
-        "No file says which mirrors of q and r were synchronised: all are assumed to be.",
-        "There is no log of a: when it stopped or failed follows from what the other nodes saw.",
-        "There is no log of b: when it stopped or failed follows from what the other nodes saw.",
+        "No file says which mirrors of q and r were synchronised: hawb assumes that all were.",
+        "There is no log of a: hawb derives from the other nodes' logs when a stopped or failed.",
+        "There is no log of b: hawb derives from the other nodes' logs when b stopped or failed.",
     ]
 
 

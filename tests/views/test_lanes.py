@@ -147,7 +147,7 @@ def test_cut_and_healed_links_are_marked_on_both_lanes():
 
 
 def test_unknown_queue_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="there is no queue 'x'; those of this outcome are 'ha"):
+    with pytest.raises(ValueError, match="there is no queue 'x'; this outcome has 'ha"):
         lanes.svg(play(UNSYNCHRONISED), "x")
 
 

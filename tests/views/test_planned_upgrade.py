@@ -81,7 +81,7 @@ def test_rehearsal_follows_the_plan(planned: PlannedUpgrade):
 def test_page_contains_the_plan(planned: PlannedUpgrade):
     page = upgrade_page.page(planned)
     assert page.count('<svg role="img"') == 2  # broad, and slim for a phone
-    for said in ("sync_queue", "Kubernetes: reverse ordinal", "tried every order and every wait", "What the files do"):
+    for said in ("sync_queue", "Kubernetes: in reverse", "tried every order and every wait", "What the files do"):
         assert said in page
     assert page == upgrade_page.page(planned), "the same bytes each time"
 

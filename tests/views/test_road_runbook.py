@@ -138,6 +138,6 @@ def test_blue_green_runbook_imports_users_and_moves_messages():
 def test_differences_of_real_nodes_are_stated():
     shown = text(policy(ha_mode="all"), queues=[queue("q")])
     assert "RabbitMQ counts it as empty" in shown
-    assert "Put the copy of its data folder back" in shown and "exit status 69 if some are" in shown
+    assert "restore the copy of its data folder" in shown and "exit status 69 if some are" in shown
     at_the_end = shown.split(": 4.2 -> 4.3")[1]
     assert "check_local_alarms" not in at_the_end and '--node="$NODE" alarms' in at_the_end

@@ -47,7 +47,7 @@ def test_first_election_and_regained_majority_have_no_sentence():
             "confirmed at 0.008 s.",
         ),
         ("fault", "From now on, the network passes nothing between a–d, a–e, b–d and 3 more; no node has noticed yet."),
-        ("fault", "q commits nothing any more: e leads it and reaches no majority of its members."),
+        ("fault", "q no longer commits anything: e leads it and reaches no majority of its members."),
         (
             "fault",
             "No data came over a–d, a–e, b–d and 3 more for a while, so quorum queue members on these nodes consider"
@@ -60,7 +60,7 @@ def test_first_election_and_regained_majority_have_no_sentence():
             "75.012 s.",
         ),
         ("fault", "b was killed."),
-        ("fault", "q commits nothing any more: c leads it and reaches no majority of its members."),
+        ("fault", "q no longer commits anything: c leads it and reaches no majority of its members."),
     ]
 
 

@@ -106,7 +106,7 @@ def test_exact_mean_stands_beside_the_interval():
     ]  # fmt: skip
     calculated, outside, *none = part.notes
     assert "Markov chain" in calculated
-    assert "outside of the simulated interval: off in rack." in outside
+    assert "outside the simulated interval: off in rack." in outside
     assert none == [
         "No exact mean for other in rack: arguments: a reason.", "No exact mean for calm: partitions: another.",
     ]  # fmt: skip

@@ -62,7 +62,7 @@ def test_title_names_the_faster_type_and_the_number_of_predicted_clusters(models
     near = sum(0.8 <= math.exp(error) <= 1.25 for error in errors)
     shown = sentence(queues, clusters)
     assert shown.startswith("A quorum queue passes on 2.3 times as many messages a second as a classic one; ")
-    assert shown.endswith(f"of {len(errors)} clusters {near} are predicted within a quarter by the others.")
+    assert shown.endswith(f"of {len(errors)} clusters {near} are predicted within a quarter from the other clusters.")
     alike = dict.fromkeys(TYPES, queues["quorum"])
     assert sentence(alike, clusters).startswith("Which type of queue passes on more messages a second is not known; ")
 

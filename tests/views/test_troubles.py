@@ -56,7 +56,7 @@ def test_nodes_that_went_down_together_precede_the_effects(verb: str):
     gone = ["b was killed.", "c was killed."] if verb == "kill" else [
         f"The host of {node} lost power, without closing its connections." for node in ("b", "c")
     ]  # fmt: skip
-    assert lines[:2] == gone and "qq commits nothing any more" in lines[-1]
+    assert lines[:2] == gone and "qq no longer commits anything" in lines[-1]
     story = [one.text for one in sentences(outcome)]
     assert story.index(gone[1]) == story.index(gone[0]) + 1
 
@@ -86,7 +86,7 @@ def test_each_missing_member_has_a_reason():
     assert troubles_after(QUORUM, {"kill": "b"}, {"stop": "c"}) == [
         "b was killed.",
         "c was shut down in a controlled way.",
-        "qq commits nothing any more: a leads it and reaches no majority of its members.",
+        "qq no longer commits anything: a leads it and reaches no majority of its members.",
     ]
     drained = troubles_after(QUORUM, {"drain": "b"}, {"kill": "c"})
     assert drained[0].startswith("b is being drained") and drained[1] == "c was killed."

@@ -83,9 +83,9 @@ not stop the next node.
 | --- | --- | --- | --- | --- | --- |
 | planned | 0 | 0 | 0.33 s | 1 queue | 109.8 s |
 | planned, then rabbitmq-queues rebalance all | 0 | 0 | 0.33 s | 1 queue | 109.8 s |
-| naive: the order given, ready probe only | 1,000 | 0 | 0.30 s | 1 queue | 108.9 s |
+| naive: in the given order, with only the readiness probe | 1,000 | 0 | 0.30 s | 1 queue | 108.9 s |
 | without any wait | 1,000 | 0 | 10.60 s | 2 queues | 100.3 s |
-| Kubernetes: reverse ordinal, ready probe only | 1,000 | 0 | 0.30 s | 2 queues | 109.8 s |
+| Kubernetes: in reverse ordinal order, with only the readiness probe | 1,000 | 0 | 0.30 s | 2 queues | 109.8 s |
 
 hawb searched for the plan that minimises lost_confirmed, lost, outage_s, skew, duration_s, the most important \
 measure first. The plan may wait for: ready; quorum + 1; synced; synced, quorum + 1. The search simulated 26 restarts \

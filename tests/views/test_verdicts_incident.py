@@ -45,7 +45,7 @@ GIVEN_UP = "the partition that had them was discarded"
         ((possible(cause=APART), kept()),
          "Cannot tell: messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 will be lost when their"
          " partition restarts, if there are any."),
-        ((kept(),), "Yes: nothing in the logs has lost a message."),
+        ((kept(),), "Yes: no event in the logs has lost a message."),
         ((), "Yes: the logs show no queue that could have lost messages."),
     ],
 )  # fmt: skip

@@ -21,7 +21,7 @@ UNKNOWN = queue("q", durable=None, arguments=None)
     ("queues", "sentence"),
     [
         ([], "Yes: there is no queue, and nothing to do."),
-        ([QUORUM], "Yes: every queue is a quorum queue already; nothing to do."),
+        ([QUORUM], "Yes: every queue is already a quorum queue; nothing to do."),
         ([STREAM], "Yes: events stays a stream; nothing to do."),
         ([STREAM, LOG], "Yes: 2 stay streams; nothing to do."),
         ([MINE], "Yes: mine stays a classic queue; nothing to do."),

@@ -54,7 +54,7 @@ def test_too_few_replicas_or_nodes_are_a_no():
 @pytest.mark.parametrize(("version", "keep"), [("3.13", "mirror them"), ("4.0", "accept one replica")])
 def test_mirroring_is_advised_only_by_releases_with_mirrors(version: str, keep: str):
     shown = " ".join(one.what for one in todo(found(queue("q", durable=False), version=version)))
-    assert f"Decide about q, which cannot be quorum queues: {keep}, or give up the settings" in shown
+    assert f"Decide about q, which cannot be quorum queues: {keep}, or stop using the settings" in shown
 
 
 def stream(name: str, **more):

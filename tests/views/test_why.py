@@ -76,15 +76,15 @@ def test_every_kind_of_removal_has_a_text():
 def test_a_refused_message_that_was_confirmed():
     result = steps(DECLARE, {"kill": "a"}, publish(2, node="b"))
     assert why(result, "q", 1) == (
-        "At 0.001 s: No queue took message 1: the node of q is down, and it has no mirrors. The master on a was killed "
-        "at 0.0 s. The broker confirmed it."
+        "At 0.001 s: No queue took message 1: the node of q is down, and the queue has no mirrors. The master on a"
+        " was killed at 0.0 s. The broker confirmed it."
     )
-    assert whys(result) == ["No queue took messages 1 to 2 of q, and the broker confirmed all of them."]
+    assert whys(result) == ["No queue took messages 1 to 2 of q, but the broker confirmed all of them."]
 
 
 def test_unknown_message_is_refused_with_the_known_ones():
     result = steps(DECLARE, publish(3))
-    with pytest.raises(ValueError, match="there is no queue 'x'; those of this outcome are 'q'"):
+    with pytest.raises(ValueError, match="there is no queue 'x'; this outcome has 'q'"):
         why(result, "x", 1)
     with pytest.raises(ValueError, match="there is no message 4 of 'q': it has messages 1 to 3"):
         why(result, "q", 4)

@@ -124,7 +124,7 @@ def stand_alone(turn: Turn, node: int) -> None:
         turn.refuse(
             None,
             f"not simulated: force_standalone_khepri_boot of node '{name}' while '{turn.settings.names[others[0]]}' is "
-            "up, after which there would be two clusters; accepted once all others are down",
+            "up, because there would then be two clusters; accepted once all other nodes are down",
         )
     else:
         for other in [other for other, value in enumerate(turn.nodes) if other != node and value.member]:
@@ -201,8 +201,8 @@ def has_its_members(turn: Turn, node: int) -> bool:
     if group is not None:
         turn.refuse(
             None,
-            f"not simulated: the member of {described(group)} on node '{turn.settings.names[node]}', which the others "
-            "have forgotten; accepted is a node that they still count as one of theirs",
+            f"not simulated: the member of {described(group)} on node '{turn.settings.names[node]}', which the other "
+            "nodes have forgotten; accepted is a node that they still consider a member",
         )
     return group is None
 

@@ -132,7 +132,7 @@ EVENTS: dict[str, str] = {
     "node_paused": "A node has stopped its broker and waits until it sees enough other nodes.",
     "autoheal_started": "Autoheal restarts the nodes of all partitions but one. winner, losers, connections (of "
     "clients to the winner).",
-    "records_taken_over": "A node discards its metadata and takes over that of the running nodes.",
+    "records_taken_over": "A node discards its metadata and takes over the metadata of the running nodes.",
     "records_restored": "A node boots with the metadata that it had when it stopped, even if the cluster has changed "
     "since.",
     "node_booting": "A node began to boot.",
@@ -215,8 +215,8 @@ CAUSES: dict[str, str] = {
     "shrunk_by_force": N_("They were only on members that a forced shrink removed."),
     "node_forgotten": N_("Their master's node was forgotten, and no stopped mirror that could take over has them."),
     "side_given_up": N_(
-        "They were only on nodes that replaced their metadata with that of other nodes, after a partition or a "
-        "forced boot."
+        "They were only on nodes that replaced their metadata with that of other nodes, after a partition or a forced "
+        "boot."
     ),
     "node_reset": N_("Their master's node was reset, and no stopped mirror that could take over has them."),
     "auto_ack_in_flight": N_(

@@ -40,7 +40,7 @@ def goes_on_all_sides(turn: Turn, name: str, node: int) -> bool:
         return True
     turn.refuse(
         None,
-        f"not simulated: {described(name)} deleted on one side of a partition, while another side knows it; accepted "
-        "when all nodes that run are on one side",
+        f"not simulated: {described(name)} deleted in one partition, while another partition still has it; accepted "
+        "when all running nodes are in one partition",
     )
     return False

@@ -131,7 +131,7 @@ def is_led(turn: Turn, queue: Queue) -> bool:
         turn.refuse(
             None,
             f"not simulated: replicas of {described(queue.name)}, which is a stream, while it has no leader; accepted "
-            "once it has one",
+            "once it has a leader",
         )
     elif queue.master == NOWHERE:
         turn.refuse(None, f"{described(queue.name)} has no leader: timeout")

@@ -92,7 +92,7 @@ def summary(outcome: dict) -> str:
     parts = []
     if served:
         words = {"node": shown(busiest.node), "count": busiest.serves, "queues": counted(served, "queue")}
-        parts.append(_("{node} has the most masters and leaders: those of {count} of {queues}.", **words))
+        parts.append(_("{node} has the most masters and leaders: it leads {count} of {queues}.", **words))
     if published:
         times = {"count": whole(written), "each": f"{written / published:.1f}"}
         parts.append(ngettext(*WRITTEN, published, messages=sentence(counted(published)), **times))
@@ -120,7 +120,7 @@ def table_html(outcome: dict) -> str:
         for one in found
     )
     names = dict.fromkeys((_("node"), *heads()), tables.NAME_CELL)
-    return tables.table(_("What each node has to do"), names, body) + f"<p>{html(summary(outcome))}</p>"
+    return tables.table(_("The work of each node"), names, body) + f"<p>{html(summary(outcome))}</p>"
 
 
 def _cell(load: Load, column: str, most: int) -> str:

@@ -36,7 +36,7 @@ from hawb.views.story.telling import sentence as expected_sentence
 from hawb.views.tables import Table
 from hawb.views.verdicts.incident import todo, verdict
 
-QUESTION = "Are all messages still there, and is nothing broken?"
+QUESTION = "Does the cluster still have all messages, and does everything work?"
 MOST_STORY = 3_000
 """Maximum number of sentences that are printed."""
 STORY, LOST, KEEPERS, COMPARED = (
@@ -50,7 +50,7 @@ NOTHING_KEEPS = "none of the single changes that were tried"
 BY_RULES = "by the rules"
 MOST_LINES, MOST_PARTINGS, MOST_CHANGES, MOST_UNREAD = 3, 20, 6, 10
 STANDING_ASSUMPTIONS = (
-    "Times are in UTC, by the clock of one node. The clocks of the others were adjusted by events that several"
+    "Times are in UTC, by the clock of one node. The clocks of the other nodes were adjusted by events that several"
     " nodes logged.",
     "A loss is certain if it follows from the story by RabbitMQ's rules, whatever clients did. A possible loss depends"
     " on what clients sent, which is not in the logs.",

@@ -23,9 +23,9 @@ SHOWN = (ALONE, "repair", "time_to_common_failure", "synchronisation")
 SEEN, FITTED = LOOKS["down"], LOOKS["master"]
 STEPS = {"color": PRINTED_FAINT, "linewidth": 1.3}
 NOTE = (
-    "Grey steps: the share that lasted longer, among all that began within the logs, ended or not (Kaplan and Meier)."
-    " Line and band: the fitted distribution and its 95 % interval, which also use what was under way when the logs"
-    " began"
+    "Grey steps: the share of durations that were longer, of all that began within the logs, even if they had not"
+    " ended (Kaplan and Meier). Line and band: the fitted distribution and its 95 % interval, which also use"
+    " durations that had begun before the logs begin"
 )
 POINTS, DRAWS = 160, 300
 LAST = 0.02
@@ -39,7 +39,7 @@ def rates_figure(rates: Rates, *, slim: bool = False) -> Figure:
     """
     fits = shown_fits(rates)
     if not fits:
-        raise ValueError("nothing has ended, so there is nothing to draw")
+        raise ValueError("no duration has ended, so there is nothing to draw")
     size, grid = ((SLIM, 1.5 + 2.1 * len(fits)), {"nrows": len(fits)}) if slim else ((10.5, 3.6), {"ncols": len(fits)})
     with drawn(sentence(rates), size, NOTE, FIGURE, sharey=True, **grid) as (figure, rows):
         panels = rows.ravel()
@@ -68,7 +68,7 @@ def sentence(rates: Rates) -> str:
     some, of = rates.company
     if some and parts:
         parts[-1] += f"; {percent(some / of)} of failures affect several nodes at once"
-    return f"{' '.join(parts)}." if parts else f"What was seen of {counted(rates.clusters, 'cluster')}."
+    return f"{' '.join(parts)}." if parts else f"Data from {counted(rates.clusters, 'cluster')}."
 
 
 def _panel(axes: Axes, kind: str, fit: Fit) -> None:

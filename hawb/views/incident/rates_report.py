@@ -24,9 +24,9 @@ WIDE = 3.0
 """An interval whose end is more than this many times its beginning says little."""
 UNITS = ((86_400 * 2, 86_400, "days"), (3_600 * 2, 3_600, "hours"), (60 * 2, 60, "minutes"), (0, 1, "seconds"))
 WORDS = {
-    "time_to_failure": "until a node fails by itself", "repair": "until it is back",
-    "time_to_common_failure": "until several fail at once", "common_repair": "until they are back",
-    "time_to_rolling_restart": "until a rolling restart", "restart": "how long each node is down in it",
+    "time_to_failure": "until a node fails spontaneously", "repair": "until it is back",
+    "time_to_common_failure": "until several nodes fail at once", "common_repair": "until they are back",
+    "time_to_rolling_restart": "until a rolling restart", "restart": "how long each node is down in a rolling restart",
     "time_to_partition": "until a partition", "partition": "how long it lasts",
     "synchronisation": f"to synchronise {EACH:,} messages",
 }  # fmt: skip
@@ -37,7 +37,8 @@ OF_FAILURES = {
 }  # fmt: skip
 ASSUMED = (
     "All nodes, clusters and years are treated alike: differences between hosts, or over time, are not considered.",
-    "A repaired node is as good as new. A node that ran when the logs began had been running for a long time.",
+    "hawb assumes that a repaired node is as good as a new one. A node that ran when the logs began had been running"
+    " for a long time.",
     "A log does not say who stopped a node. A stop counts as a failure, unless all nodes were restarted one after"
     " the other.",
     "Other nodes notice a power loss or a partition only after net_ticktime, so both seem to begin later than they do.",
@@ -57,7 +58,7 @@ def verdict(rates: Rates) -> Verdict:
         return Verdict("no", "no log shows when a node started or stopped, so there is no rate to compute")
     watched = f"{rates.watched_s / YEAR_S:.3g} node-years of logs"
     if fit is None:
-        return Verdict("no", f"no node failed by itself in {watched}, so there is no rate to compute")
+        return Verdict("no", f"no node failed spontaneously in {watched}, so there is no rate to compute")
     low, high = fit.interval()
     back = "" if repair is None else f" and is back after {length(repair.best.mean_s)}"
     often = f"a node fails every {length(fit.best.mean_s)} ({between(fit)}){back}, on average"
@@ -120,7 +121,7 @@ def of_failures(rates: Rates) -> tuple[Part, ...]:
         return ()
     cells = [(OF_FAILURES[how], *_share(getattr(alone, how), alone.known)) for how in HOWS]
     crashed = alone.power_off + alone.killed
-    cells.append(("came back without data, of those that were not asked to stop", *_share(alone.disk_lost, crashed)))
+    cells.append(("came back without data, of those not asked to stop", *_share(alone.disk_lost, crashed)))
     cells.append(("failed within a minute of another node, of all failures", *_share(*rates.company)))
     notes = (f"how {counted(alone.unknown, 'failure')} happened is in no log",) if alone.unknown else ()
     return (Part("How nodes failed", Table("failures", ("how", "count", "share", "95 % interval"), cells), notes),)

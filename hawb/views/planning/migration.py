@@ -29,7 +29,7 @@ from hawb.views.verdicts import migrate
 ROAD, REFUSED = ("step", "what"), ("refused there", "what, and what to do")
 QUEUES_HEAD = "What happens to each queue"
 QUEUES, POLICIES, CLASHES = ("verdict", "queues", "what"), ("policy", "becomes"), ("conflict", "where", "what")
-NOTHING = {"ready": "nothing changes but the type"}
+NOTHING = {"ready": "only the type changes"}
 
 LEFT_OUT = (
     "No file contains users, passwords, permissions, parameters or limits: set them by hand. No file says what"

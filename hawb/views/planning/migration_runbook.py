@@ -80,11 +80,11 @@ Move the consumers, list the queues once more, and delete those that are empty. 
 ready messages. But if all messages of a queue are unacknowledged, RabbitMQ counts it as empty and deletes it with
 them:"""
 STANDSTILL = """\
-For applications that cannot connect elsewhere. The policies of the file replace those that mirror, so import it when
-the last mirrored queue is empty. RabbitMQ *confirms* messages to a queue that does not exist, and loses them: stop
-the publishers first."""
+Use this way for applications that cannot connect to another virtual host or cluster. The policies of the file replace
+those that mirror, so import it when the last mirrored queue is empty. RabbitMQ *confirms* messages to a queue that
+does not exist, and loses them: stop the publishers first."""
 ELSEWHERE = """\
-Use this way for a release to which no upgrade leads."""
+Use this way if no upgrade leads to the new release."""
 BESIDE_THE_OLD = """\
 Set up a second cluster beside the old one. Users need permissions to connect to its virtual hosts, and hawb's files
 contain none: take them from the old cluster's own export, and set parameters by hand."""
@@ -251,7 +251,7 @@ def _before(plan: Migration, matrix: Mapping[str, Feature]) -> list[str]:
 
 def _waiting(drains: Sequence[Drain]) -> list[str]:
     if not drains:
-        return ["## How long it takes", NOTHING_TO_WAIT_FOR]
+        return ["## How long the move takes", NOTHING_TO_WAIT_FOR]
     rows = [
         (code(one.queue), f"{one.messages:,}", f"{one.size_bytes:,}{' (assumed)' if one.assumed else ''}", *_least(one))
         for one in drains[:MOST_DRAINS]
@@ -261,7 +261,7 @@ def _waiting(drains: Sequence[Drain]) -> list[str]:
     found = [one.rate for one in drains if one.rate is not None]
     error = f"{found[0].error:.0%} on {found[0].rows} figures" if found else "not known"
     return [
-        "## How long it takes",
+        "## How long the move takes",
         f"By the files: {total} in {counted(len(drains), 'queue')} to be moved. Emptying one takes{listed}:",
         table(("queue", "messages", "bytes each", "read at most", "takes at least"), rows),
         WHAT_THE_TIMES_ARE.format(error=error),

@@ -26,9 +26,9 @@ def what_is_missing(live: Live) -> str:
     """Return the rest of a sentence that says what no file contains."""
     missing = []
     if not live.nodes_listed:
-        missing.append("which nodes there are and which of them run")
+        missing.append("which nodes the cluster has, and which of them run")
     if not live.queues_listed:
-        missing.append("on which nodes queues are and what they hold")
+        missing.append("on which nodes the queues are, and how many messages they have")
     elif live.unlisted:
         missing.append(f"where {listing(live.unlisted)} stand{'s' * (len(live.unlisted) == 1)} and what is in there")
     return f"no file says {', nor '.join(missing)}"

@@ -33,8 +33,8 @@ ENDS = ("with", "what", "before it", "source")
 REFUSED = ("what", "of how many", "names", "what to do", "source")
 
 NEWEST = """\
-{latest} was the newest release of {name} when this was written. Install the newest that exists: each fixes faults of
-earlier ones. The {source} says that this step is possible."""
+{latest} was the newest release of {name} when hawb was written. Install the newest patch release: each one fixes
+bugs of earlier ones. The {source} says that this step is possible."""
 THE_ROLL = """\
 Upgrade one node after the other, {which}. `hawb upgrade` with `--to {goal}` finds the best order, and what to
 wait for. If a command fails, stop there."""
@@ -147,8 +147,8 @@ def _erlang(leg: Leg) -> str:
     text = f"It needs Erlang {newer.erlang} or later, up to {newer.erlang_most}.x."
     if leg.erlang_together:
         text += (
-            f" {leg.older.series} goes with {leg.older.erlang_most}.x at most: Erlang and RabbitMQ are changed in the"
-            " same stop of each node."
+            f" {leg.older.series} supports at most Erlang {leg.older.erlang_most}.x: Erlang and RabbitMQ are changed"
+            " in the same stop of each node."
         )  # fmt: skip
     elif leg.new_erlang:
         text += " A node on an older one does not start: change Erlang before, or in the same stop."
@@ -187,7 +187,8 @@ def _majority(nodes: int) -> str:
 
 def _flags(leg: Leg) -> list[str]:
     if not leg.flags:
-        return [f"{leg.newer.series} requires no flag that {leg.older.series} may lack. A later step does: enable all."]
+        return [f"{leg.newer.series} requires no flag that {leg.older.series} may lack. A later step requires some:"
+                " enable all flags."]
     text = f"These must be enabled before the step: {', '.join(map(code, leg.flags))}"
     if leg.flags_of_plugins:
         text += f"; and those of plugins, where they are enabled: {', '.join(map(code, leg.flags_of_plugins))}"
@@ -259,5 +260,6 @@ def afterwards(leg: Leg) -> list[str]:
 def _enable(leg: Leg) -> Iterable[str]:
     if leg.newer.series == STABLE_KHEPRI:
         lines = [f"rabbitmqctl enable_feature_flag {flag}" for flag in leg.new_flags]
-        return [f"# not all at once: in {STABLE_KHEPRI} {KHEPRI} is among them, which the next step is about", *lines]
+        return [f"# do not enable all at once: in {STABLE_KHEPRI}, {KHEPRI} is one of them, and the next step is"
+                " about this flag", *lines]
     return ["rabbitmqctl enable_feature_flag all"]

@@ -103,7 +103,7 @@ def orders(stopped: Stopped) -> str:
     lines = [
         f"stop:  {', '.join(map(shown, plan.stops))}",
         f"start: {', '.join(map(shown, plan.starts))}, each when the previous one runs",
-        f"{shown(plan.stops[-1])} stops last and so waits for no node; every other node finds it running.",
+        f"{shown(plan.stops[-1])} stops last, so it waits for no node; every other node boots while it runs.",
     ]
     return "\n".join(lines)
 

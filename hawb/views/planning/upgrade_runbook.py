@@ -36,7 +36,7 @@ LAST_FIRST = """\
 The node that stops last has to start first: every other node waits for one that still ran when it stopped."""
 MAJORITY_FIRST = """\
 With Khepri no node is ready before a majority has been started: start {} at once, in any order, and do not wait in
-between. A node that waits for others gives up after five minutes."""
+between. A node that waits for other nodes gives up after five minutes."""
 
 
 def line(tool: str, verb: str, node: str, *options: str, names: Sequence[str] = ()) -> str:

@@ -15,12 +15,12 @@ from hawb.views.issues import Case, Issue, Rule
 DIFFERS, REFUSED = "outcome-differs", "scenario-refused"
 RULES = (
     Rule(
-        DIFFERS, "error", "A scenario does not lead to what it expects.",
-        "Look at the story with hawb run, and correct what it expects, or what the cluster does.",
+        DIFFERS, "error", "A scenario's outcome differs from what the file expects.",
+        "Look at the story with hawb run, and correct the expected outcome or the steps.",
     ),
     Rule(
-        REFUSED, "error", "A scenario that breaks its format is not played.",
-        "Write what is accepted at the place that is named.",
+        REFUSED, "error", "hawb does not play a scenario file that does not have the right format.",
+        "Correct the named place: the message says what hawb accepts there.",
     ),
 )  # fmt: skip
 

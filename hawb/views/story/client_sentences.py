@@ -45,7 +45,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
     "messages_refused": (
         "refusal",
         {
-            "home_node_down": N_("No queue took {ids}: the node of {queues} is down, and it has no mirrors."),
+            "home_node_down": N_("No queue took {ids}: the node of {queues} is down, and the queue has no mirrors."),
             "no_record": N_(
                 "No queue took {ids}: no node with a member of {queues} has booted since all nodes were down."
             ),
@@ -304,10 +304,10 @@ CLIENT_SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
                 "{Ids} of {queues} were lost: only members that a forced shrink removed had them.",
             ),
             "side_given_up": Plural(
-                "{Ids} of {queues} was lost: the nodes that had it replaced their metadata with that of nodes that"
-                " do not know it.",
-                "{Ids} of {queues} were lost: the nodes that had them replaced their metadata with that of nodes"
-                " that do not know them.",
+                "{Ids} of {queues} was lost: the nodes that had it replaced their metadata with the metadata of nodes"
+                " that do not know the message.",
+                "{Ids} of {queues} were lost: the nodes that had them replaced their metadata with the metadata of"
+                " nodes that do not know the messages.",
             ),
             "node_forgotten": Plural(
                 "{Ids} of {queues} was lost: its master's node was forgotten, and no stopped mirror has it.",

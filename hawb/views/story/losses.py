@@ -29,10 +29,10 @@ MASTER_ENDS = {
     "node_stopped": N_("was shut down in a controlled way"),
     "out_of_reach": N_("could no longer be reached"),
     "crashed": N_("crashed"),
-    "policy": N_("was dropped as the policy asked for"),
+    "policy": N_("was dropped as the policy required"),
     "transfer": N_("was dropped so that another replica takes over"),
     "left_behind": N_("was left behind while it ran"),
-    "metadata_timed_out": N_("ended, since metadata could not be changed"),
+    "metadata_timed_out": N_("ended, because metadata could not be changed"),
 }
 """How a master ended, by the reason of `master_down`."""
 
@@ -281,7 +281,7 @@ def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None
     definition = in_force.definition(queue, index)
     if definition is None and (names := in_force.names(queue, index)):
         return ngettext(
-            "The policy {names} let that happen: {took}.", "The policies {names} let that happen: {took}.", len(names),
+            "The policy {names} allowed this: {took}.", "The policies {names} allowed this: {took}.", len(names),
             names=listing(names), took=took,
         )  # fmt: skip
     if definition is None or "ha-mode" not in definition:
@@ -292,8 +292,8 @@ def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None
     settings = joined(_said(chronicle, queue, index, key) for key in keys)
     if any(_setting(definition, key) == "when-synced" for key in keys):
         return _(
-            "{settings}. RabbitMQ only checks whether the queue's record lists any synchronised mirror. It listed one,"
-            " so {took}.",
+            "{settings}. RabbitMQ only checks whether the queue's record lists any synchronised mirror. It listed"
+            " one, so {took}.",
             settings=settings,
             took=took,
         )
@@ -367,7 +367,8 @@ EXPLANATIONS: dict[str, Explain] = {
         N_("They were not persistent, so they were gone with the last process that had them.")
     ),
     "transient_queue": _went_down(N_("The queue was not durable, and its last replica ended.")),
-    "dropped_replicas": _went_down(N_("Every replica but one mirror was dropped, and their copies deleted.")),
+    "dropped_replicas": _went_down(N_("Every replica except one mirror was dropped, and the dropped copies were"
+                                      " deleted.")),
     "exclusive_queue": _went_down(N_("The queue was exclusive, and such a queue is never mirrored.")),
 }
 """The explanation of each cause; `_by_chain` explains causes that are not listed."""

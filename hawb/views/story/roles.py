@@ -55,7 +55,7 @@ def roles(outcome: dict, queue: str) -> Spans:
     """
     if queue not in outcome["ledger"]:
         known = ", ".join(map(repr, outcome["ledger"]))
-        raise ValueError(f"there is no queue {queue!r}; those of this outcome are {known}")
+        raise ValueError(f"there is no queue {queue!r}; this outcome has {known}")
     events = [event for event in outcome["events"] if event["queue"] in (queue, None)]
     if has_leader(outcome, queue):
         running = {node for node, states in node_states(outcome).items() if states[0][1] == "running"}

@@ -163,7 +163,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
             ),
         },
     ),
-    "node_paused": ("fault", N_("{node} is paused until it sees enough of the others.")),
+    "node_paused": ("fault", N_("{node} is paused until it sees enough of the other nodes.")),
     "autoheal_started": ("recovery", N_("{losers} restart, to join {winner} again (autoheal).")),
     "records_taken_over": (
         "fault",
@@ -221,10 +221,12 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
             "node_down": N_("{queues} lost the mirror on {node}: the node went down."),
             "crashed": N_("{queues} lost the mirror on {node}, whose process had crashed."),
             "out_of_reach": N_("{queues} continues without the mirror on {node}, which could not be reached."),
-            "policy": N_("{queues} dropped the mirror on {node}, as the policy asks for; its copy was deleted."),
+            "policy": N_("{queues} dropped the mirror on {node}, as the policy requires; the mirror's copy was"
+                         " deleted."),
             "master_shutdown": N_("The mirror of {queues} on {node} was stopped and deleted its copy."),
             "master_recovered": N_("{queues} has its earlier master again, which does not know the mirror on {node}."),
-            "transfer": N_("{queues} dropped the mirror on {node} so that its master moves; its copy was deleted."),
+            "transfer": N_("{queues} dropped the mirror on {node} so that the master moves; the mirror's copy was"
+                           " deleted."),
         },
     ),
     "mirror_stays": (
@@ -241,7 +243,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
             "joined": N_("The mirror of {queues} on {node} is synchronised: it lacks no message."),
             "drained": N_("The mirror of {queues} on {node} is synchronised: all messages that it lacked have left"
                           " the queue."),
-            "synchronisation": N_("The mirror of {queues} on {node} is synchronised: it was sent all messages."),
+            "synchronisation": N_("The mirror of {queues} on {node} is synchronised: the master sent it all messages."),
             "promotion": N_("The mirror of {queues} on {node} is synchronised: it holds all messages that the new"
                             " master holds."),
         },
@@ -254,15 +256,16 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
             "out_of_reach": N_("{queues} can no longer be reached: its master is on {node}."),
             "crashed": N_("{queues} lost the master on {node}: its process crashed."),
             "node_stopped": N_("The master of {queues} on {node} was shut down with its node."),
-            "policy": N_("{queues} dropped the master on {node}, as the policy asks for; its copy was deleted."),
-            "transfer": N_("{queues} dropped the master on {node} so that another replica takes over; its copy was"
-                           " deleted."),
+            "policy": N_("{queues} dropped the master on {node}, as the policy requires; the master's copy was"
+                         " deleted."),
+            "transfer": N_("{queues} dropped the master on {node} so that another replica takes over; the master's"
+                           " copy was deleted."),
             "left_behind": N_(
                 "{node} no longer serves {queues}: the messages of the master there are out of reach."
             ),
             "metadata_timed_out": N_(
-                "The process of {queues} on {node} has ended with {messages} in it, since metadata "
-                "could not be changed."
+                "The process of {queues} on {node} has ended with {messages} in it, because metadata could not be "
+                "changed."
             ),
         },
     ),
@@ -297,7 +300,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
         "fault",
         {
             True: N_(
-                "{as_seen}{queues} commits nothing any more: {node} leads it and reaches no majority of its members."
+                "{as_seen}{queues} no longer commits anything: {node} leads it and reaches no majority of its members."
             ),
             False: N_(
                 "{as_seen}{queues} has lost its leader: nothing is committed until a majority has elected another."
@@ -322,8 +325,8 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
             "mirrors_stopped": N_("{queues} is down until {node} is back: its mirrors were stopped."),
             "promotion_refused": N_("{queues} is down until {node} is back: no mirror may take over."),
             "declared_by_half": N_(
-                "{queues} is in the metadata store although its client got a timeout for the declaration, and "
-                "no process serves it."
+                "The declaration of {queues} timed out for its client. The metadata store has the queue all the same, "
+                "but no process serves it."
             ),
             "members_deleted": N_(
                 "{queues} is down: its members on {members} have deleted all their messages. Its record stays as"
@@ -364,7 +367,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
         "recovery",
         {
             "relieved": N_("{node} has enough {resource} again."),
-            "node_down": N_("{node} is gone, and so is its {resource} alarm."),
+            "node_down": N_("{node} is gone, so its {resource} alarm ends."),
         },
     ),
     "connection_blocked": (

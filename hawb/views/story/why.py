@@ -38,8 +38,8 @@ def whys(outcome: dict) -> list[str]:
     lost = [paragraph for loss in outcome["losses"] for paragraph in why_lost(chronicle, loss)]
     return lost + [
         ngettext(
-            "No queue took {messages} of {queue}, and the broker confirmed it.",
-            "No queue took {messages} of {queue}, and the broker confirmed all of them.",
+            "No queue took {messages} of {queue}, but the broker confirmed it.",
+            "No queue took {messages} of {queue}, but the broker confirmed all of them.",
             size(ids), messages=messages(ids), queue=shown(queue),
         )
         for queue, account in outcome["ledger"].items()
@@ -56,7 +56,7 @@ def why_lost(chronicle: Chronicle, loss: dict) -> list[str]:
 def _account(outcome: dict, queue: str, number: int) -> dict:
     ledger = outcome["ledger"]
     if queue not in ledger:
-        raise ValueError(f"there is no queue {queue!r}; those of this outcome are {', '.join(map(repr, ledger))}")
+        raise ValueError(f"there is no queue {queue!r}; this outcome has {', '.join(map(repr, ledger))}")
     count = ledger[queue]["published"]
     if not 1 <= number <= count:
         there = f"messages 1 to {count}" if count else "no messages"

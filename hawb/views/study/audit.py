@@ -27,7 +27,7 @@ MOST_REFUSED = 20
 """The maximum number of unreadable files that a terminal shows; the table of refusals has all."""
 LONGEST = 60
 ASSUMED = (
-    "Each cluster is judged by its own files alone; what they do not contain is not judged.",
+    "Each cluster is judged only by its own files. Facts that are not in these files are not judged.",
     "Advice depends only on the kind of finding and was not tested on each cluster. hawb lint tests it on one cluster.",
 )
 
@@ -149,7 +149,7 @@ def gauges(summary: Summary) -> list[Gauge]:
     """Return gauges: the clusters and queues, those that each risk affects, and the blockers of migrations."""
     risks = [({"code": one["code"], "severity": ADVICE[one["code"]].severity}, one) for one in summary.risks]
     metrics = (
-        ("clusters", "Clusters of which something could be read.", [({}, summary.clusters)]),
+        ("clusters", "Clusters with at least one file that could be read.", [({}, summary.clusters)]),
         ("queues", "Queues by their type.", [({"type": kind}, count) for kind, count in summary.types.items()]),
         ("risk_queues", "Queues with this risk.", [(labels, one["queues"]) for labels, one in risks]),
         ("risk_clusters", "Clusters with this risk.", [(labels, one["clusters"]) for labels, one in risks]),

@@ -20,8 +20,9 @@ CALCULATED = (
     " the simulation."
 )
 OUTSIDE = (
-    "The exact mean is outside of the simulated interval: {}. By chance this happens in one of twenty rows. If it is"
-    " not chance, the trials had too few rare, long outages: play more trials. If it stays outside, please report it."
+    "The exact mean is outside the simulated interval: {}. By chance, this happens in one of twenty rows. If it is"
+    " not chance, the trials had too few of the rare, long outages: simulate more trials. If it stays outside, please"
+    " report it."
 )
 NONE = "No exact mean for {}: {}."
 UNSEEN = (

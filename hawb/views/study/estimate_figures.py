@@ -37,7 +37,7 @@ SMALLEST_SHARE = 1e-6
 """The smallest share that has a tick; `percent` does not distinguish smaller ones."""
 
 NO_INTERVAL = "*"
-NOTE = "lines are 95 % intervals, where they are wider than the mark"
+NOTE = "lines are 95 % intervals; no line: the interval is narrower than the mark"
 Value = tuple[float, float | None, float | None]
 
 
@@ -52,7 +52,7 @@ def estimates_figure(
     values = {each: [cell_value(estimates, design, around, each) for around, design in places] for each in shown}
     some = {each: rows for each, rows in values.items() if any(value for value, _, _ in rows)} or values
     none = [each.title for each in shown if each not in some]
-    said = [NOTE, "hollow: none in any trial", *([f"no design has any {listing(none)}"] if none else [])]
+    said = [NOTE, "hollow: no such event in any trial", *([f"no design has any {listing(none)}"] if none else [])]
     said += _without_interval(estimates, some)
     note, given = _note(places, types or {}, said), {"ncols": len(some), "sharey": True}
     with drawn(sentence(estimates, shown), _size(places), note, STYLE, **given) as (figure, (axes,)):

@@ -12,7 +12,7 @@ from hawb.views.study.estimates import Shown, cell_value, cells
 MOST_NAMED = 2
 """The maximum number of designs that are named; of more, the first is named and the others are counted."""
 
-TOO_FEW = "These are too few trials to tell the designs apart."
+TOO_FEW = "There are too few trials to distinguish the designs."
 NO_INTERVALS = "Some means have no interval: too few trials."
 
 
@@ -101,4 +101,4 @@ def _alone(estimates: Sequence[Estimate], shown: Shown) -> str:
         has_all = all(cell.low is not None for found in environments.values() for cell in found if cell.value)
         return TOO_FEW if has_all else NO_INTERVALS
     environment, (cell, *_) = next(iter(environments.items()))
-    return f"In {environment}, {cell.design} comes to {cell.text} {shown.title}."
+    return f"In {environment}, {cell.design} has {cell.text} {shown.title}."

@@ -40,10 +40,10 @@ RATES = (
 PLAYED = (
     "{found.trials:,} trials a row{fewer}, seed {found.seed}, "
     f"{HORIZON_DAYS} days each, on seven nodes, {{failing}};"
-    f" {PUBLISHED_PER_S} messages a second in, {CONSUMED_PER_S} out. Out of use: the mean of all trials. Intervals"
-    " are 95 % intervals. For a share it is Wilson's: a loss in none of {found.trials:,} trials can still happen."
-    " For a mean it comes from batch means, from {least} trials on; it is too narrow if few trials had an outage."
-    " Left out: {without}partitions, deep backlogs."
+    f" {PUBLISHED_PER_S} messages a second in, {CONSUMED_PER_S} out. Out of use: the mean of all"
+    " trials. Intervals are 95 % intervals. For a share it is Wilson's: a loss in none of {found.trials:,} trials can"
+    " still happen. For a mean it comes from batch means, from {least} trials on; it is too narrow if few trials had"
+    " an outage. Left out: {without}partitions, deep backlogs."
 )
 FAILING = "of which each fails once a month and is back within an hour (assumed)"
 WITHOUT = "losses of power, lost disks, "

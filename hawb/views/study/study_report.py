@@ -37,18 +37,18 @@ ASSUMED = (
 
 SPLIT = (
     "Not counted: messages that {} lose in a split brain. Both partitions accept and confirm messages, and"
-    " afterwards those of one are discarded; the clients of a trial are all in one partition. These designs are not"
-    " recommended."
+    " afterwards the messages of one partition are discarded; the clients of a trial are all in one partition. These"
+    " designs are not recommended."
 )
 
 TOGETHER = (
     "Whether designs differ is decided by intervals that hold for all {} comparisons at once with 95 % (Bonferroni's"
-    " rule). They are wider than those in the tables, each of which is for one comparison."
+    " rule). They are wider than the intervals in the tables, each of which holds only for one comparison."
 )
 
 DEFAULTS = (
-    "There is no source for {}. They are hawb's defaults, the same in every design, and a result that depends on them"
-    " is not more certain than they are."
+    "There is no source for {}. They are hawb's defaults, the same in every design. A result that depends on them is"
+    " no more certain than these defaults."
 )
 
 NEAREST = "hawb has no rules for {version}: the study uses the rules of {release}, the nearest release."
@@ -56,8 +56,8 @@ NEAREST = "hawb has no rules for {version}: the study uses the rules of {release
 NONE_SEEN = "none seen"
 RESTS_ON = "What the differences depend on"
 RESTS_NOTE = (
-    "Each number at half and at twice its value, with the others unchanged. A difference that changes by more than"
-    " the width of its interval is no more certain than the number."
+    "The study was also run with each number at half and at twice its value, and the other numbers unchanged. A"
+    " difference that changes by more than the width of its interval is no more certain than the number."
 )
 LENGTHS = "The median trial, and the values that one in ten and one in a hundred exceed"
 
@@ -66,7 +66,7 @@ BY_CONTROL_NOTE = (
     "The kernel does not support these designs. It therefore simulates many trials of a similar cluster, the control,"
     " and fewer trials of the slower engine correct their mean (control variates). Some of the engine's trials are of"
     " years in which the control fails. The gain says how many times as many trials of the engine would give the same"
-    " precision without a control. Below {} the control does not help, and the mean is that of the engine's trials."
+    " precision without a control. Below {} the control does not help, and hawb uses the mean of the engine's trials."
     " The interval of a mean does not cover events that occurred in none of the engine's trials; the interval of the"
     " share of trials with any does."
 )

@@ -65,7 +65,7 @@ def sentence(queues: dict[str, Model], clusters: dict[str, Model]) -> str:
         more = "Which type of queue passes on more messages a second is not known"
     errors = [error for model in clusters.values() for error in model.held_out if error is not None]
     near = sum(abs(error) <= math.log(CLOSE) for error in errors)
-    return f"{more}; of {len(errors)} clusters {near} are predicted within a quarter by the others."
+    return f"{more}; of {len(errors)} clusters {near} are predicted within a quarter from the other clusters."
 
 
 def held_out_table(model: Model) -> pd.DataFrame:

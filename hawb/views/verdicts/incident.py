@@ -49,9 +49,8 @@ def verdict(incident: Incident, names: Names) -> Verdict:
 
     No: messages are certainly lost, messages of a listing are lost unless clients had consumed them, something other
     than a process failed spontaneously, or at the end the cluster is partitioned, a node is down or waits to boot, or
-    an alarm is in force. Unknown: messages may be lost,
-    a process crashed and no line says what followed, or input that may be about a fault was not read. Yes: none of
-    these.
+    an alarm is in force. Unknown: messages may be lost, a process crashed and no log line says what happened
+    afterwards, or input that may be about a fault was not read. Yes: none of these.
     """
     dropped, endangered, broken = _dropped(incident), _endangered(incident), breakages(incident, names)
     lost = [one for one in incident.losses if one.certain]
@@ -83,7 +82,7 @@ def verdict(incident: Incident, names: Names) -> Verdict:
         return Verdict("unknown", "no log names a queue, and no listing was given")
     if not incident.losses:
         return Verdict("yes", "the logs show no queue that could have lost messages")
-    return Verdict("yes", "nothing in the logs has lost a message")
+    return Verdict("yes", "no event in the logs has lost a message")
 
 
 def breakages(incident: Incident, names: Names) -> list[Sentence]:
@@ -122,7 +121,7 @@ def _lasting(incident: Incident, names: Names) -> Iterator[str]:
 
 
 def _unexplained(broken: Sequence[Sentence]) -> str:
-    return f"{broken[0].text.removesuffix('.')}, and no line says what followed" if broken else ""
+    return f"{broken[0].text.removesuffix('.')}, and no log line says what happened afterwards" if broken else ""
 
 
 def _not_read(incident: Incident, names: Names) -> Iterator[str]:
@@ -194,8 +193,9 @@ def _logs(incident: Incident) -> str:
 BOOTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     causes.FLAG: ("Boot {node} with its previous release, enable all stable feature flags, and upgrade it again.",
                   ("rabbitmqctl -n {node} enable_feature_flag all",)),
-    causes.DENIED: ("Delete what uses {these} while the previous release runs. What the new release only denies by"
-                    " default, its configuration can permit.", ("rabbitmqctl list_deprecated_features --used",)),
+    causes.DENIED: ("Delete what uses {these} while the previous release runs. If the new release denies a feature"
+                    " only by default, its configuration can permit this feature.", ("rabbitmqctl"
+                        " list_deprecated_features --used",)),
     causes.FLAGS: ("Enable all stable feature flags on the running nodes, and start {node} again. If its release"
                    " is too new, go back to the previous one.", ("rabbitmqctl enable_feature_flag all",)),
     causes.CLUSTER: ("Find out which nodes still list {node} as a member. If none does, save its disk, reset it,"
@@ -254,15 +254,16 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "files_exhausted": ("Raise the limit of open files for RabbitMQ on the host of {node}, and start it again.",
                         ("rabbitmq-diagnostics -n {node} status",)),
     "erlang_ended": ("Read the end of the log of {node} and its erl_crash.dump, and start it again.", ()),
-    "vhost_down": ("See why the virtual host {name} stopped on {node}, and start it there again.",
+    "vhost_down": ("Find out why the virtual host {name} stopped on {node}, and start it there again.",
                    ("rabbitmqctl -n {node} restart_vhost --vhost {name}",)),
-    "operation_failed": ("See which queues are out of use: RabbitMQ failed here, not the client.",
+    "operation_failed": ("List the queues that are out of use: RabbitMQ failed here, not the client.",
                          ("rabbitmqctl -n {node} list_queues name type state",)),
     "flag_not_enabled": ("Start all nodes of the cluster, and enable the feature flag again.",
                          ("rabbitmqctl -n {node} enable_feature_flag all",)),
     "discovery_failed": ("Check that {node} reaches the backend of its peer discovery, and that the nodes form one"
                          " cluster.", ("rabbitmqctl -n {node} cluster_status",)),
-    "queue_unavailable": ("Start the node of {queue}, or see why its process does not run there.", (QUEUE_STATES,)),
+    "queue_unavailable": ("Start the node of {queue}, or find out why its process does not run there.",
+                          (QUEUE_STATES,)),
     "operation_timed_out": ("Check whether all queues have a leader, and whether the disk of {node} is fast enough.",
                             ("rabbitmqctl -n {node} list_queues name type state",)),
     "consumer_timed_out": ("Let consumers acknowledge sooner, or raise consumer_timeout (30 minutes by default).",
@@ -314,9 +315,9 @@ def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
 def _reading(incident: Incident, names: Names) -> Iterator[ToDo]:
     """Yield where to read on about error messages that hawb does not know."""
     if unread := incident.reading.unread:
-        these = "this message of an error" if incident.reading.severe == 1 else "these messages of errors"
+        these = "this error message" if incident.reading.severe == 1 else "these error messages"
         lines = listing(names.line(one) for one in unread)
-        yield ToDo(f"Read {lines} and the lines around: hawb does not know {these}.")
+        yield ToDo(f"Read {lines} and the lines before and after: hawb does not know {these}.")
 
 
 def _fills(one: ClusterEvent) -> dict[str, str]:

@@ -40,7 +40,7 @@ def verdict(plan: Migration) -> Verdict:
         clashes = counted(len(plan.clashes), "conflict")
         return Verdict("but", f"{clashes} must be resolved first{beside}")
     if not affected and len(also) == 1 and plan.with_verdict("quorum already"):
-        return Verdict("yes", "every queue is a quorum queue already; nothing to do")
+        return Verdict("yes", "every queue is already a quorum queue; nothing to do")
     if not affected:
         return Verdict("yes", f"{', '.join(also)}; nothing to do")
     return Verdict("yes", f"nothing changes for {_of(affected, affected)} but the type{beside}")
@@ -99,7 +99,7 @@ def todo(plan: Migration, command: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
     asked += applications.todo(plan)
     if plan.crossing is not None and plan.crossing.refused:
         refusals = "; ".join(f"{listing(one.names)}: {shown(one.do)}" for one in plan.crossing.refused)
-        asked.append(ToDo(f"Change what {plan.target.release} refuses. {refusals}."))
+        asked.append(ToDo(f"Change the settings and declarations that {plan.target.release} refuses. {refusals}."))
     if waiting := later(plan):
         asked.append(ToDo(f"Move {_names(waiting)} last: no release before 4.0 accepts them."))
     if stay := plan.with_verdict("not"):

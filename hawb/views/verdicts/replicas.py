@@ -61,7 +61,7 @@ def todo(found: WhatIf) -> tuple[ToDo, ...]:
     stay = [one for one in found.advice if one.type == "classic" and one.blockers]
     if stay:
         text = f"Decide about {_names(stay)}, which cannot be quorum queues: "
-        keep = "mirror them, or give up" if found.profile.mirroring else "accept one replica, or give up"
+        keep = "mirror them, or stop using" if found.profile.mirroring else "accept one replica, or stop using"
         asked.append(ToDo(f"{text}{keep} the settings that prevent the move."))
     asked += [] if files_first else lacking_files
     return tuple(asked[:MOST_TO_DO])
