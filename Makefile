@@ -63,7 +63,7 @@ test-full: setup ## what `make test` leaves out: pictures, the wheel, Spark clus
 test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 	HAWB_BROKER=1 $(BIN)/pytest -m broker $(ARGS) tests
 
-test-long: setup ## the property tests at their full counts
+test-long: setup ## every test but those of real brokers, with the property tests at their full counts
 	HAWB_LONG=1 $(BIN)/pytest $(ARGS) tests
 
 attack: setup ## try all commands with inputs changed at random (ARGS="--seconds 3600")

@@ -1,9 +1,9 @@
 """What all tests share: the counts of the property tests, what several files set up, and the one way to say that a test
 cannot run here.
 
-Which test belongs to which command is said by its marks: `full` for what `make test` leaves to `make test-full`,
-`broker` for what only `make test-broker` runs. `make check` leaves out what starts Spark (`spark`) or a browser
-(`browser`), or compiles the kernel (`kernel`), too.
+Which test belongs to which command is said by its marks: `full` for what `make test` leaves to `make test-full`, `long`
+for what both leave to `make test-long`, `broker` for what only `make test-broker` runs. `make check` leaves out what
+starts Spark (`spark`) or a browser (`browser`), or compiles the kernel (`kernel`), too.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LONG = os.environ.get("HAWB_LONG") == "1"
 BROKER = os.environ.get("HAWB_BROKER") == "1"
 # Processes of xdist, which begin with the environment of the first one, try the seed that it has printed.
 SEED = int(os.environ.setdefault("HAWB_SEED", str(random.randrange(2**32) if LONG else 0)))
-DAY = int(os.environ.get("HAWB_DAY", datetime.now(UTC).toordinal()))
+DAY = int(os.environ.setdefault("HAWB_DAY", str(datetime.now(UTC).toordinal())))
 
 GROUPS = (
     # What compiles the kernel, what shares a Spark session and plays what was compiled before, and the notebooks that
@@ -113,16 +113,18 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_report_header() -> str:
-    """What to set for the same random programs again."""
-    return f"random programs: HAWB_SEED={SEED}" + f", live scenarios: HAWB_DAY={DAY}" * BROKER
+    """What to set for the same random programs, and the same samples of a day, again."""
+    return f"random programs: HAWB_SEED={SEED}, samples of a day: HAWB_DAY={DAY}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests marked `broker` to `make test-broker`, and put the longest files first."""
+    """Leave tests marked `broker` to `make test-broker`, those marked `long` to `make test-long`, and put the longest
+    files first."""
     if config.getoption("begin_within") is None:
         order = {stem: place for place, stem in enumerate(SHARES)}
         items.sort(key=lambda item: order.get(item.path.stem, len(order)))
-    left_out = [] if BROKER else [item for item in items if item.get_closest_marker("broker")]
+    elsewhere = [name for name, plays in (("broker", BROKER), ("long", LONG)) if not plays]
+    left_out = [item for item in items if any(map(item.get_closest_marker, elsewhere))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

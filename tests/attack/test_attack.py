@@ -21,7 +21,7 @@ from tries import COMMANDS, STDIN, Try, as_seeded, drawn
 
 from hawb.cli.files import Refusing
 
-SECONDS = float(os.environ.get("HAWB_ATTACK_S", 30))
+SECONDS = float(os.environ.get("HAWB_ATTACK_S", 15))
 TRIES = len(COMMANDS) * 50
 """As many for each command; `make attack` goes on for as long as it is asked to."""
 KEPT = sorted(file for file in attack.KEPT.iterdir() if file.is_dir())
@@ -44,7 +44,7 @@ def test_former_find_stays_fixed(folder: Path, playing: attack.Player) -> None:
 
 @pytest.mark.full
 def test_randomly_changed_inputs_break_no_promise() -> None:
-    found = attack.attack(0, TRIES if SECONDS <= 30 else 10**9, SECONDS)
+    found = attack.attack(0, TRIES if SECONDS <= 15 else 10**9, SECONDS)
     assert not found.finds, found.summary()
 
 

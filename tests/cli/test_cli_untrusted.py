@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from samples import of_the_day
 
 from hawb.cli import main
 
@@ -193,7 +194,7 @@ SLOW = {
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("words", ["safe", "lint", "migrate", "upgrade", "replicas --trials 0"])
+@pytest.mark.parametrize("words", of_the_day(["safe", "lint", "migrate", "upgrade", "replicas --trials 0"], 2))
 def test_policy_with_an_endless_pattern_is_named(tmp_path: Path, words: str):
     """All searches together take at most 100,000,000 steps, which is seconds."""
     (tmp_path / "redos.json").write_text(json.dumps(SLOW))

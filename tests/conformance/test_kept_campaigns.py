@@ -115,10 +115,11 @@ def test_heat_map_has_a_place_for_every_factor():
 
 
 def test_verbs_are_counted_by_release():
-    table = agreement.by_verb(model_vs_broker.all_recordings())
+    """Each fourth recording is played: tests/broker/test_recordings.py compares all."""
+    table = agreement.by_verb(model_vs_broker.all_recordings()[::4])
     assert table.columns == ("verb", "3.8", "3.10", "4.0", "4.3", "differ")
     rows = {verb: counts for verb, *counts in table.rows}
-    assert rows["kill"][1] > 100 and rows["sync_queue"][2] == 0
+    assert rows["kill"][1] > 25 and rows["sync_queue"][2] == 0
     assert {counts[-1] for counts in rows.values()} == {0}
 
 

@@ -16,11 +16,15 @@ from typing import NoReturn
 import pyspark
 
 from hawb.broker.namespaces import Network, address
+from hawb.study import class_archive
 from hawb.study.java import java_home
+from hawb.study.spark import BRIEF
 
 ROOT = Path(__file__).parents[2]
 STARTED = "Successfully started service 'org.apache.spark.sql.connect.service.SparkConnectService'"
 PYTHONPATH = (str(ROOT), str(Path(__file__).parent))
+QUICK = f"{BRIEF} {class_archive.options()}"
+"""Options with which servers and executors start in half the time: those of hawb's own Java."""
 FEW = {
     "designs": "manual-stop-when-kill-always, automatic-stop-when-kill-when", "environments": "kills", "trials": 2,
 }  # fmt: skip
@@ -93,6 +97,7 @@ def servers(
     environment = os.environ | {
         "JAVA_HOME": str(java_home()), "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1", "PYTHONPATH": os.pathsep.join(PYTHONPATH),
+        "SPARK_DAEMON_JAVA_OPTS": QUICK, "SPARK_SUBMIT_OPTS": QUICK,
     } | settings  # fmt: skip
     running = []
     try:

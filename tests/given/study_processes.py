@@ -32,9 +32,9 @@ print(rows.count(), rows.select("design", "environment", "trial").distinct().cou
 KILLS_ITSELF = "progress.done > 1200 and os.kill(os.getpid(), signal.SIGKILL)"
 
 
-def a_study(folder: Path, report: str = "pass", gate: Path | None = None) -> str:
+def a_study(folder: Path, report: str = "pass", gate: Path | None = None, trials: int = TRIALS_ASKED) -> str:
     """Return the part of a program that plays a study and runs `report` with each progress."""
-    return A_STUDY.format(folder=str(folder), report=report, gate=gate and str(gate), trials=TRIALS_ASKED)
+    return A_STUDY.format(folder=str(folder), report=report, gate=gate and str(gate), trials=trials)
 
 
 def program(*studies: str, master: str = "local[2]", more: str = "", **config: str) -> str:

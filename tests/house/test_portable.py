@@ -52,9 +52,10 @@ json.dump(typed_commands.play(json.load(sys.stdin)), sys.stdout)
 SPAWNED = """\
 import multiprocessing, sys
 if __name__ == "__main__":
-    from hawb.site.build import main
+    from pathlib import Path
+    from hawb.site.build import build
     multiprocessing.set_start_method("spawn")
-    main(sys.argv[1:])
+    build(Path(sys.argv[1]), sys.argv[2:], languages=("en",))
 """
 
 

@@ -67,7 +67,7 @@ def test_app_shows_the_lab_without_code(tmp_path, in_browser):
         assert page.get_by_role("button", name="save", exact=True).count() == 0
         keep_them_and_branch(page, "app", lambda lab: download(page, lab, "scenario"))
         put_beside_and_take_away(page, folder, "app")
-        look_everywhere(page, "app", panels=("policy…", "what if"))
+        look_everywhere(page, "app", panels=("policy…",))
         picture_drawers(page)
         assert sorted(folder.rglob("*.yaml")) == before
         answers = page.evaluate(ASK, "open('by-a-visitor', 'w')")

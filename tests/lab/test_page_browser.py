@@ -22,6 +22,7 @@ from lab_journeys import (
     read_a_loss_and_part_the_nodes,
     save,
 )
+from samples import todays
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +131,8 @@ def test_keys_in_the_lab_do_not_change_the_notebook(in_browser, served):
         focus_the_background()
         before = page.evaluate(READ_CELLS)
         assert [kind for kind, *_ in before] == ["jp-MarkdownCell", "jp-CodeCell", "jp-MarkdownCell"]
-        for name, focus in places.items():
-            press_all(page, focus)
+        for name in todays(places):
+            press_all(page, places[name])
             assert page.evaluate(READ_CELLS) == before, name
         more(lab, "policy…")
         in_drawer = {
@@ -139,8 +140,8 @@ def test_keys_in_the_lab_do_not_change_the_notebook(in_browser, served):
             "choice": lambda: lab.get_by_label("ha-sync-mode", exact=True).focus(),
             "title": lambda: lab.locator(".hawb-drawer h2").click(),
         }
-        for name, focus in in_drawer.items():
-            press_all(page, focus, [key for key in KEYS if key not in ("Enter", "Space", "Escape")])
+        for name in todays(in_drawer):
+            press_all(page, in_drawer[name], [key for key in KEYS if key not in ("Enter", "Space", "Escape")])
             assert page.evaluate(READ_CELLS) == before, name
         close(lab)
         assert page.locator(".jp-Dialog").count() == 0

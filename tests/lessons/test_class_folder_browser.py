@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import secrets
+from itertools import product
 from pathlib import Path
 
 import pytest
 from browser_pages import ROOT, faults, keep_picture, page_of, served
+from samples import of_the_day
 
 from hawb.lessons import answers
 from hawb.lessons.class_folder import files_of
@@ -59,8 +61,7 @@ def shown(page) -> str:
       .find(slide => Math.abs(slide.getBoundingClientRect().top) < 2).querySelector(".at").textContent""")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "scheme"), of_the_day(product(SIZES, ("light", "dark")), 2))
 def test_pages_fit_the_window_and_axe_finds_nothing(folder, size, scheme, in_browser):
     with page_of(SIZES[size]) as page:
         wanted = []

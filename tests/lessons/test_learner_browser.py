@@ -1,9 +1,10 @@
-"""The learner's edition of two lessons in a real JupyterLab and browser: a reader guesses, runs, takes a hint, answers
-wrongly and then rightly, and all of it is in the file for the teacher."""
+"""The learner's edition of four notebooks in a real JupyterLab and browser: a reader guesses, runs, takes a hint,
+answers wrongly and then rightly, and all of it is in the file for the teacher."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,17 +14,24 @@ from lesson_walks import run_all, type_and_run
 from hawb.lessons import answers
 from hawb.lessons.learner import build
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.browser, pytest.mark.full]
+
+NOTEBOOKS = ("10-mirrored-queues", "11-a-node-dies", "13-stop-or-kill", "21-safe-to-stop")
 
 TALL = {"width": 1280, "height": 20_000}
 """High enough for a whole lesson: JupyterLab draws only cells that can be seen."""
 
 
-@pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of answers of the kernel that the test starts."""
-    monkeypatch.setenv(answers.VARIABLE, str(tmp_path / "answers.json"))
-    return tmp_path / "answers.json"
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """Serve the learner's edition of the notebooks. Return their address and the file of answers."""
+    folder = tmp_path_factory.mktemp("learner")
+    build([ROOT / "notebooks" / f"{name}.ipynb" for name in NOTEBOOKS], folder / "notebooks")
+    (folder / "data").symlink_to(ROOT / "data")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(answers.VARIABLE, str(folder / "answers.json"))
+        with jupyterlab(folder) as address:
+            yield address, folder / "answers.json"
 
 
 def question(page, words: str):
@@ -47,11 +55,10 @@ def drop(place, file: Path) -> None:
     }""", [file.name, content])
 
 
-@pytest.mark.browser
-def test_a_reader_of_lesson_11_guesses_a_number_and_answers_with_steps(tmp_path, kept, in_browser):
-    build([ROOT / "notebooks" / "11-a-node-dies.ipynb"], tmp_path / "notebooks")
-    with jupyterlab(tmp_path) as address, page_of(TALL) as page:
-        open_notebook(page, address.format("11-a-node-dies.ipynb"))
+def test_a_reader_of_lesson_11_guesses_a_number_and_answers_with_steps(in_browser, served):
+    address, kept = served
+    with page_of(TALL) as page:
+        open_notebook(page, address.format("11-a-node-dies.ipynb") + "&reset")
         run_all(page)
         page.get_by_text("There is no answer yet").nth(2).wait_for()
         assert page.locator(".hq-told", has_text="It is:").count() == 0
@@ -72,11 +79,10 @@ def test_a_reader_of_lesson_11_guesses_a_number_and_answers_with_steps(tmp_path,
     assert (written["answers"]["11-lose"]["attempts"], written["answers"]["11-lose"]["right"]) == (3, True)
 
 
-@pytest.mark.browser
-def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(tmp_path, kept, in_browser):
-    build([ROOT / "notebooks" / "10-mirrored-queues.ipynb"], tmp_path / "notebooks")
-    with jupyterlab(tmp_path) as address, page_of(TALL) as page:
-        open_notebook(page, address.format("10-mirrored-queues.ipynb"))
+def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(in_browser, served):
+    address, kept = served
+    with page_of(TALL) as page:
+        open_notebook(page, address.format("10-mirrored-queues.ipynb") + "&reset")
         run_all(page)
         page.get_by_text("There is no answer yet").nth(2).wait_for()
         question(page, "In which state is orders.eu then?").get_by_role("button", name="deleted").click()
@@ -93,11 +99,10 @@ def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(tmp_path, kept,
     assert (written["answers"]["10-two-copies"]["attempts"], written["answers"]["10-two-copies"]["right"]) == (3, True)
 
 
-@pytest.mark.browser
-def test_a_reader_of_lesson_13_clicks_a_node_and_flips_a_switch(tmp_path, kept, in_browser):
-    build([ROOT / "notebooks" / "13-stop-or-kill.ipynb"], tmp_path / "notebooks")
-    with jupyterlab(tmp_path) as address, page_of(TALL) as page:
-        open_notebook(page, address.format("13-stop-or-kill.ipynb"))
+def test_a_reader_of_lesson_13_clicks_a_node_and_flips_a_switch(in_browser, served):
+    address, kept = served
+    with page_of(TALL) as page:
+        open_notebook(page, address.format("13-stop-or-kill.ipynb") + "&reset")
         run_all(page)
         page.get_by_text("There is no answer yet").nth(2).wait_for()
         asked = question(page, "Which node has the master then?")
@@ -124,15 +129,13 @@ def test_a_reader_of_lesson_13_clicks_a_node_and_flips_a_switch(tmp_path, kept, 
     assert written["guesses"]["13-evening"]["guess"] == written["guesses"]["13-evening"]["truth"] == "b"
 
 
-@pytest.mark.browser
-def test_a_reader_of_notebook_21_drops_an_export_and_the_answer_changes(tmp_path, kept, in_browser):
+def test_a_reader_of_notebook_21_drops_an_export_and_the_answer_changes(in_browser, served, tmp_path):
     """The answer begins with data/real; definitions alone do not tell where replicas stand; a bad file is refused."""
-    build([ROOT / "notebooks" / "21-safe-to-stop.ipynb"], tmp_path / "notebooks")
-    (tmp_path / "data").symlink_to(ROOT / "data")
+    address, _ = served
     bad = tmp_path / "bad.json"
     bad.write_text("[1")
-    with jupyterlab(tmp_path) as address, page_of(TALL) as page:
-        open_notebook(page, address.format("21-safe-to-stop.ipynb"))
+    with page_of(TALL) as page:
+        open_notebook(page, address.format("21-safe-to-stop.ipynb") + "&reset")
         run_all(page)
         panel = page.locator(".hawb-own")
         panel.get_by_text("The answer for data/real:").wait_for()

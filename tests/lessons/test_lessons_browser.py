@@ -1,6 +1,6 @@
 """Lessons in JupyterLab and Chromium, from the first question to the game, as a learner works through them.
 
-`make test-full` takes each fourth lesson, since a walk takes 45 s, and `make test-long` all of them.
+`make test-full` takes one lesson, another one each day, since a walk takes 45 s, and `make test-long` all of them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from browser_pages import PATIENCE_S, ROOT, WINDOW, chromium, jupyterlab, keep_picture, open_notebook
-from conftest import LONG
 from lesson_walks import PAINTS, answer_all, flip_all, found_wrong, predict_all, run_all, unfold_all, walk_of
+from samples import of_the_day
 
 from hawb.lessons import answers
 from hawb.lessons.learner import build
@@ -26,7 +26,6 @@ from hawb.lessons.notebook import EXERCISES, GAMES
 pytestmark = [pytest.mark.full, pytest.mark.browser]
 
 LESSONS = sorted((ROOT / "notebooks").glob("[12]*.ipynb"))
-WALKED = LESSONS if LONG else LESSONS[::4]
 SETTINGS = {
     "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are in the page, too
     "apputils-extension/themes": {"adaptive-theme": True},  # light or dark as the browser says
@@ -84,7 +83,7 @@ def end_kernels(address: str) -> None:
             urllib.request.urlopen(urllib.request.Request(url, headers=headers, method="DELETE")).close()
 
 
-@pytest.mark.parametrize("file", WALKED, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", of_the_day(LESSONS), ids=lambda file: file.stem)
 def test_a_learner_works_through_a_lesson(file: Path, served, page, in_browser):
     address, kept = served
     walk, errors = walk_of(file), []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from browser_pages import CHROMIUM, chromium, faults, keep_picture
-from samples import sample
+from samples import of_the_day
 
 from hawb.site.build import build
 from hawb.views import style
@@ -46,7 +46,7 @@ def site(tmp_path_factory):
         yield opened
 
 
-@pytest.mark.parametrize("how", sample(("phone", "light", "dark", "narrow")))
+@pytest.mark.parametrize("how", ["phone", *of_the_day(("light", "dark", "narrow"), 1, pytest.mark.full)])
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_accessible(site, in_browser, name: str, how: str):
     page = site(name, how)

@@ -2,6 +2,7 @@
 
 Searches of a table, and others that are drawn: any cluster, wherever a few steps have led it, and any verbs. Mirrored
 queues, classic queues of 4.3 and quorum queues are searched by three kernels, each of which takes a minute to compile.
+`make test-full` takes one of them, another one each day, and all if their sources have changed (`of_kernels`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import LONG, SEED
+from samples import of_kernels, of_the_day
 
 from hawb.engine.core.moment import Moment
 from hawb.planning import explore as room
@@ -35,9 +37,10 @@ CASES = 2_000 if LONG else 150
 PART = 50
 PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
-KINDS = ["mirrored", "quorum", "khepri", "classic"]
-"""The kinds of drawn searches: one for each kernel, of which `classic` is for classic queues of 4.3, and `khepri` for
-quorum queues of 4.3."""
+KERNELS = of_kernels(("mirrored", "classic", "quorum"))
+"""The mark of each kernel's tests; `classic` is for classic queues of 4.3."""
+KINDS = {"mirrored": "mirrored", "quorum": "quorum", "khepri": "quorum", "classic": "classic"}
+"""The kinds of drawn searches, each with its kernel; `khepri` is for quorum queues of 4.3."""
 QUORUM_RELEASES = ("3.8", "3.10", "3.13", "4.0", "4.3")
 """The releases whose quorum queues are searched compiled; the first three have mirrored queues."""
 ALL = frozenset(MOVES)
@@ -90,59 +93,71 @@ def compiled(run: Run, question: Question) -> list[Progress]:
 
 
 TABLE = {
-    **{f"partitions, {handling}": (lambda handling=handling: cluster(TWO, handling), "lost-confirmed", (1, 2),
-                                   PARTED | {"kill"}) for handling in ("ignore", "autoheal", "pause_minority")},
-    "the benchmark's": (lambda: cluster(WHEN_SYNCED), "unavailable", (1, 2), NO_STOPS),
-    "all verbs": (lambda: cluster(WHEN_SYNCED), "unavailable", (1, 1), ALL),
-    "ha-mode all": (lambda: cluster({"ha-mode": "all", "ha-sync-mode": "automatic"}), "diverged", (1, 1),
-                    ALL - {"partition"}),
-    "a rolling restart": (lambda: cluster({"ha-mode": "all", "ha-promote-on-shutdown": "when-synced"}),
-                          "lost-confirmed", (0, 4), frozenset({"stop", "start"})),
-    "lost disks": (lambda: cluster(TWO), "diverged", (2, 1),
-                   frozenset({"kill", "wipe", "start", "power_off", "wait"})),
-    "four nodes": (lambda: cluster(TWO, nodes="abcd"), "lost-confirmed", (2, 1),
-                   frozenset({"kill", "start", "sync_queue"})),
-    "no mirrors": (lambda: cluster({}), "unavailable", (1, 2),
-                   frozenset({"publish", "wait", "partition", "heal", "kill"})),
-    "minorities that pause": (lambda: cluster(TWO, "pause_minority"), "diverged", (1, 1), ALL),
-    "a classic queue of 4.3": (lambda: cluster({}, version="4.3"), "lost-confirmed", (1, 2), ALL),
-    "a classic queue of 4.3 and lost disks": (lambda: cluster({}, version="4.3"), "diverged", (2, 2),
-                                              frozenset({"kill", "wipe", "start", "power_off", "publish"})),
-    "a classic queue of 4.3 and partitions": (lambda: cluster({}, nodes="abcd", version="4.3"), "diverged", (1, 3),
-                                              PARTED | {"kill"}),
-    "a quorum queue": (lambda: cluster({"max-length": 999}, arguments=QUORUM), "lost-confirmed", (1, DEEPER), ALL),
-    "a quorum queue and lost disks": (lambda: cluster({}, arguments=QUORUM), "diverged", (DEEPER + 1, 1),
-                                      frozenset({"kill", "wipe", "start", "power_off", "publish"})),
-    "a quorum queue that nobody serves": (lambda: cluster({}, "pause_minority", arguments=QUORUM), "unavailable",
-                                          (DEEPER, 1), ALL),
-    "a quorum queue on two nodes": (lambda: cluster({}, nodes="ab", arguments=QUORUM, version="3.13"), "diverged",
-                                    (DEEPER, 3), PARTED | {"kill"}),
-    "a quorum queue of 4.0": (lambda: cluster({"delivery-limit": 5}, "pause_minority", arguments=QUORUM, version="4.0"),
-                              "lost-confirmed", (1, DEEPER), ALL),
-    "a quorum queue of 4.0 and lost disks": (lambda: cluster({}, arguments=QUORUM, version="4.0"), "diverged",
-                                             (DEEPER + 1, 1),
-                                             frozenset({"kill", "wipe", "start", "power_off", "publish"})),
-    "a quorum queue of 4.3": (lambda: cluster({"delivery-limit": 5}, arguments=QUORUM, version="4.3"), "lost-confirmed",
-                              (1, DEEPER), ALL),
-    "a quorum queue of 4.3 and lost disks": (lambda: cluster({}, arguments=QUORUM, version="4.3"), "diverged",
-                                             (DEEPER + 1, 1),
-                                             frozenset({"kill", "wipe", "start", "power_off", "publish"})),
-    "a quorum queue of 4.3 on three of five nodes": (
-        lambda: cluster({}, nodes="abcde", arguments=QUORUM | THREE, version="4.3"), "unavailable", (1, 1),
-        PARTED | {"stop"}),
-    "a quorum queue that sends no leader_change to a channel": (
-        lambda: cluster({}, arguments=QUORUM, version="3.8"), "lost-confirmed", (1, 2), PARTED | {"kill"}),
-    "the same on two nodes": (lambda: cluster({}, nodes="ab", arguments=QUORUM, version="3.8"), "diverged", (1, 3),
-                              PARTED | {"kill"}),
-    "a quorum queue on three of five nodes": (lambda: cluster({}, nodes="abcde", arguments=QUORUM | THREE), "diverged",
-                                              (1, 1), PARTED | {"stop"}),
+    "mirrored": {
+        **{f"partitions, {handling}": (lambda handling=handling: cluster(TWO, handling), "lost-confirmed", (1, 2),
+                                       PARTED | {"kill"}) for handling in ("ignore", "autoheal", "pause_minority")},
+        "the benchmark's": (lambda: cluster(WHEN_SYNCED), "unavailable", (1, 2), NO_STOPS),
+        "all verbs": (lambda: cluster(WHEN_SYNCED), "unavailable", (1, 1), ALL),
+        "ha-mode all": (lambda: cluster({"ha-mode": "all", "ha-sync-mode": "automatic"}), "diverged", (1, 1),
+                        ALL - {"partition"}),
+        "a rolling restart": (lambda: cluster({"ha-mode": "all", "ha-promote-on-shutdown": "when-synced"}),
+                              "lost-confirmed", (0, 4), frozenset({"stop", "start"})),
+        "lost disks": (lambda: cluster(TWO), "diverged", (2, 1),
+                       frozenset({"kill", "wipe", "start", "power_off", "wait"})),
+        "four nodes": (lambda: cluster(TWO, nodes="abcd"), "lost-confirmed", (2, 1),
+                       frozenset({"kill", "start", "sync_queue"})),
+        "no mirrors": (lambda: cluster({}), "unavailable", (1, 2),
+                       frozenset({"publish", "wait", "partition", "heal", "kill"})),
+        "minorities that pause": (lambda: cluster(TWO, "pause_minority"), "diverged", (1, 1), ALL),
+    },
+    "classic": {
+        "a classic queue of 4.3": (lambda: cluster({}, version="4.3"), "lost-confirmed", (1, 2), ALL),
+        "a classic queue of 4.3 and lost disks": (lambda: cluster({}, version="4.3"), "diverged", (2, 2),
+                                                  frozenset({"kill", "wipe", "start", "power_off", "publish"})),
+        "a classic queue of 4.3 and partitions": (lambda: cluster({}, nodes="abcd", version="4.3"), "diverged", (1, 3),
+                                                  PARTED | {"kill"}),
+    },
+    "quorum": {
+        "a quorum queue": (lambda: cluster({"max-length": 999}, arguments=QUORUM), "lost-confirmed", (1, DEEPER), ALL),
+        "a quorum queue and lost disks": (lambda: cluster({}, arguments=QUORUM), "diverged", (DEEPER + 1, 1),
+                                          frozenset({"kill", "wipe", "start", "power_off", "publish"})),
+        "a quorum queue that nobody serves": (lambda: cluster({}, "pause_minority", arguments=QUORUM), "unavailable",
+                                              (DEEPER, 1), ALL),
+        "a quorum queue on two nodes": (lambda: cluster({}, nodes="ab", arguments=QUORUM, version="3.13"), "diverged",
+                                        (DEEPER, 3), PARTED | {"kill"}),
+        "a quorum queue of 4.0": (
+            lambda: cluster({"delivery-limit": 5}, "pause_minority", arguments=QUORUM, version="4.0"), "lost-confirmed",
+            (1, DEEPER), ALL),
+        "a quorum queue of 4.0 and lost disks": (lambda: cluster({}, arguments=QUORUM, version="4.0"), "diverged",
+                                                 (DEEPER + 1, 1),
+                                                 frozenset({"kill", "wipe", "start", "power_off", "publish"})),
+        "a quorum queue of 4.3": (
+            lambda: cluster({"delivery-limit": 5}, arguments=QUORUM, version="4.3"), "lost-confirmed", (1, DEEPER),
+            ALL),
+        "a quorum queue of 4.3 and lost disks": (lambda: cluster({}, arguments=QUORUM, version="4.3"), "diverged",
+                                                 (DEEPER + 1, 1),
+                                                 frozenset({"kill", "wipe", "start", "power_off", "publish"})),
+        "a quorum queue of 4.3 on three of five nodes": (
+            lambda: cluster({}, nodes="abcde", arguments=QUORUM | THREE, version="4.3"), "unavailable", (1, 1),
+            PARTED | {"stop"}),
+        "a quorum queue that sends no leader_change to a channel": (
+            lambda: cluster({}, arguments=QUORUM, version="3.8"), "lost-confirmed", (1, 2), PARTED | {"kill"}),
+        "the same on two nodes": (lambda: cluster({}, nodes="ab", arguments=QUORUM, version="3.8"), "diverged", (1, 3),
+                                  PARTED | {"kill"}),
+        "a quorum queue on three of five nodes": (
+            lambda: cluster({}, nodes="abcde", arguments=QUORUM | THREE), "diverged", (1, 1), PARTED | {"stop"}),
+    },
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_compiled_search_agrees_with_the_engine(name):
-    make, goal, most, verbs = TABLE[name]
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [pytest.param(kernel, name, marks=mark, id=name) for kernel, mark in KERNELS.items() for name in TABLE[kernel]],
+)
+def test_compiled_search_agrees_with_the_engine(kernel, name):
+    make, goal, most, verbs = TABLE[kernel][name]
     question = Question(goal, Spent(*most), verbs)
+    assert kind_of(make()) == kernel
     assert compiled(make(), question) == by_engine(make(), question)
 
 
@@ -193,8 +208,8 @@ def drawn(number: int, kind: str | None = None) -> tuple[Run, Question]:
     return drawn_run(draw, kind), Question(draw.choice(list(GOALS)), most, verbs)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=KERNELS[kernel]) for kind, kernel in KINDS.items()])
+@pytest.mark.parametrize("part", of_the_day(PARTS))
 def test_compiled_search_agrees_from_drawn_clusters(part, kind):
     handed_over, of_kind = [], kind in ("khepri", "classic")
     for number in range(part * PART, (part + 1) * PART):
@@ -206,6 +221,7 @@ def test_compiled_search_agrees_from_drawn_clusters(part, kind):
     assert len(handed_over) <= 2 * (not of_kind), "one of some hundred searches has states that the engine plays"
 
 
+@KERNELS["quorum"]
 def test_compiled_search_agrees_from_two_sides_that_are_down():
     """A lost log is searched though the side with its disk has ended."""
     run = cluster({}, "autoheal", nodes="ab", messages=2, arguments=QUORUM)
@@ -216,6 +232,7 @@ def test_compiled_search_agrees_from_two_sides_that_are_down():
     assert compiled(run, question) == by_engine(run, question)
 
 
+@KERNELS["quorum"]
 @pytest.mark.parametrize(("version", "states"), [("3.8", 67), ("3.10", 62), ("3.13", 62), ("4.0", 62), ("4.3", 0)])
 def test_engine_plays_the_first_boot_of_a_node_without_a_member(version, states):
     """The queue's record is then on disks alone, except with Khepri, of which each node has all records."""
@@ -228,7 +245,10 @@ def test_engine_plays_the_first_boot_of_a_node_without_a_member(version, states)
     assert search.handed_over == states
 
 
-@pytest.mark.parametrize(("kind", "least"), [("mirrored", 50), ("quorum", 30)])
+@pytest.mark.parametrize(
+    ("kind", "least"),
+    [pytest.param("mirrored", 50, marks=KERNELS["mirrored"]), pytest.param("quorum", 30, marks=KERNELS["quorum"])],
+)
 def test_compiled_search_agrees_from_the_ends_of_scenarios(kind, least):
     """These include drained nodes and queues under any policy."""
     question, searched = Question("lost-confirmed", Spent(1, 1), frozenset({"publish", "start", "partition"})), 0
@@ -266,12 +286,17 @@ def moment_of(place: room.Place) -> Moment:
     return place.played.moment() if place.at is None else place.played.moment_at(place.at)
 
 
-@pytest.mark.parametrize(
-    ("definition", "arguments", "version"),
-    [(TWO, {}, "3.10"), ({}, {}, "4.3"), (TWO, QUORUM, "3.8"), (TWO, QUORUM, "3.10"), ({}, QUORUM, "4.0"),
-     ({}, QUORUM, "4.3")],
-    ids=["mirrored", "classic of 4.3", "quorum of 3.8", "quorum of 3.10", "quorum of 4.0", "quorum of 4.3"],
-)
+QUEUES = [
+    pytest.param(*given, marks=KERNELS[name.split()[0]], id=name) for name, given in {
+        "mirrored": (TWO, {}, "3.10"), "classic of 4.3": ({}, {}, "4.3"), "quorum of 3.8": (TWO, QUORUM, "3.8"),
+        "quorum of 3.10": (TWO, QUORUM, "3.10"), "quorum of 4.0": ({}, QUORUM, "4.0"),
+        "quorum of 4.3": ({}, QUORUM, "4.3"),
+    }.items()
+]  # fmt: skip
+"""Queues of each kernel: the policy, the arguments and the release."""
+
+
+@pytest.mark.parametrize(("definition", "arguments", "version"), QUEUES)
 def test_compiled_keys_distinguish_states_as_the_engine_does(definition, arguments, version):
     """The engine plays the states, so only the keys are compared."""
     run = cluster(definition, "pause_minority", arguments=arguments, version=version)
@@ -290,17 +315,12 @@ def test_compiled_keys_distinguish_states_as_the_engine_does(definition, argumen
     assert len(set().union(*names.values())) == len(names)
 
 
-@pytest.mark.parametrize(
-    ("definition", "arguments", "version", "operations"),
-    [(TWO, {}, "3.10", 2), ({}, {}, "4.3", 2), ({}, QUORUM, "3.8", 3), ({}, QUORUM, "3.10", 2), ({}, QUORUM, "4.0", 2),
-     ({}, QUORUM, "4.3", 2)],
-    ids=["mirrored", "classic of 4.3", "quorum of 3.8", "quorum of 3.10", "quorum of 4.0", "quorum of 4.3"],
-)
+@pytest.mark.parametrize(("definition", "arguments", "version"), QUEUES)
 @pytest.mark.parametrize("verbs", [("kill", "publish"), ("partition", "publish", "wait", "heal")], ids=" ".join)
-def test_kernel_plays_stories_to_the_states_of_the_engine(definition, arguments, version, operations, verbs):
+def test_kernel_plays_stories_to_the_states_of_the_engine(definition, arguments, version, verbs):
     """Searches that find as many states may have played some of them wrongly; here each has the engine's key."""
     run = cluster(definition, arguments=arguments, version=version)
-    question = Question("diverged", Spent(1, operations), frozenset(verbs))
+    question = Question("diverged", Spent(1, 3 if version == "3.8" else 2), frozenset(verbs))
     kernel, known, places = Compiled(run, question), set(), [(room.Place(), room.Place())]
     while places:
         following = []
@@ -317,8 +337,8 @@ def test_kernel_plays_stories_to_the_states_of_the_engine(definition, arguments,
 
 @pytest.mark.parametrize(
     ("kernel", "arguments"),
-    [(search, {}), (quorum_search, QUORUM)],
-    ids=["mirrored", "quorum"],
+    [pytest.param(search, {}, marks=KERNELS["mirrored"], id="mirrored"),
+     pytest.param(quorum_search, QUORUM, marks=KERNELS["quorum"], id="quorum")],
 )
 def test_engine_plays_states_that_do_not_fit_the_kernel(monkeypatch, kernel, arguments):
     run = cluster(TWO, "autoheal", arguments=arguments)
@@ -338,6 +358,7 @@ def test_engine_plays_states_that_do_not_fit_the_kernel(monkeypatch, kernel, arg
     assert search.handed_over == len(played) // 3
 
 
+@KERNELS["mirrored"]
 def test_answer_does_not_depend_on_the_cache_size(monkeypatch):
     run, question = cluster(TWO, "autoheal"), Question("lost-confirmed", Spent(1, 2), PARTED | {"kill", "sync_queue"})
     kept = compiled(run, question)
@@ -345,6 +366,7 @@ def test_answer_does_not_depend_on_the_cache_size(monkeypatch):
     assert compiled(run, question) == kept
 
 
+@KERNELS["mirrored"]
 def test_verbs_round_trip_through_their_numbers():
     run = cluster(TWO)
     kernel = Compiled(run, Question("diverged", Spent(2, 2), ALL))

@@ -241,7 +241,7 @@ def test_study_is_played_with_its_controls_and_resumes(
     monkeypatch.setattr("hawb.study.sensitivity.WITHIN_S", 0.0)  # nothing is varied
     file, page = tmp_path / "study.yaml", tmp_path / "answer.html"
     stops = FILE[FILE.index("  stops:") : FILE.index("  cuts:")]
-    cuts = FILE.replace(stops, "").replace("horizon_days: 30", "horizon_days: 10")
+    cuts = FILE.replace(stops, "").replace("horizon_days: 30", "horizon_days: 5")
     file.write_text(cuts)
 
     def command(*more: object) -> Any:

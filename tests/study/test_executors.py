@@ -13,8 +13,7 @@ from typing import NoReturn
 from unittest.mock import MagicMock
 
 import pytest
-from made_up_trials import TRIALS_ASKED
-from spark_servers import PYTHONPATH, ROOT, cluster_of_two_machines
+from spark_servers import PYTHONPATH, QUICK, ROOT, cluster_of_two_machines
 from study_processes import a_study, program
 
 from hawb.broker.namespaces import address
@@ -75,6 +74,8 @@ def test_local_spark_reports_nothing():
     spark.sparkContext._jsc.sc.assert_not_called()
 
 
+FEW = 100
+"""The trials of each cell, which one batch plays."""
 SOON = """
 from hawb.study import executors
 executors.WAITS_S = 5
@@ -90,13 +91,15 @@ def test_study_and_audit_run_over_a_network(tmp_path: Path, unavailable: Callabl
     """The worker reaches this machine by one address, which is not its loopback. Where a setting has hawb listen on
     loopback all the same, the command says which executors are lost and why, until it is stopped."""
     path = os.pathsep.join(PYTHONPATH)
-    config = {"spark.executor.memory": "512m", "spark.executorEnv.PYTHONPATH": path}
+    config = {
+        "spark.executor.memory": "512m", "spark.executorEnv.PYTHONPATH": path, "spark.executor.extraJavaOptions": QUICK,
+    }  # fmt: skip
     with cluster_of_two_machines(tmp_path, unavailable) as (master, here):
         more = "print(spark.conf.get('spark.driver.host'))"
-        text = program(a_study(tmp_path / "study"), master=master, more=more, **config)
+        text = program(a_study(tmp_path / "study", trials=FEW), master=master, more=more, **config)
         ran = subprocess.run([*here, sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=300)
         assert ran.returncode == 0, ran.stderr
-        assert ran.stdout.splitlines()[-2:] == [f"{4 * TRIALS_ASKED} {4 * TRIALS_ASKED}", address(254)]
+        assert ran.stdout.splitlines()[-2:] == [f"{4 * FEW} {4 * FEW}", address(254)]
         given = [part for name, value in config.items() for part in ("--conf", f"{name}={value}")]
         given += ["--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1"]
         command = [*here, sys.executable, "-c", SOON, "audit", "data/real", "--master", master, *given]

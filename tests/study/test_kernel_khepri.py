@@ -1,9 +1,10 @@
 """The kernel and the engine make the same of the same history of a classic queue of 4.3: every field of the record, and
 the counter behind all that was scheduled and drawn, message by message of the metadata store's group.
 
-`make test` plays short histories with the kernel's source as Python (`kernel_as_python`). `make test-full` compiles
-both kernels, and compares 120 random histories of each kind, 5,000 with HAWB_LONG. They are counted by kind of fault,
-and the table is printed, with how many the kernel left to the engine.
+`make test` plays short histories with the kernel's source as Python (`kernel_as_python`). `make test-full` compiles one
+of both kernels, the other one the next day, or both if their sources have changed (`of_kernels`). It compares 120
+random histories of its kind, 5,000 with HAWB_LONG. They are counted by kind of fault, and the table is printed, with
+how many the kernel left to the engine.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from conftest import LONG
 from kernel_as_python import Asked
 from msgspec.structs import asdict
 from random_studies import SEED, Case, khepri_case, khepri_cut_case
+from samples import of_kernels
 from test_kernel_agreement import agreed, faults_of, history_of
 
 from hawb.study import histories
@@ -35,7 +37,9 @@ PART = 40
 PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
 KINDS: dict[str, Callable[[int], Case]] = {"whole": khepri_case, "links": khepri_cut_case}
-"""The kinds of cases by their names."""
+"""The kinds of cases by their names, for each of which another kernel is compiled."""
+KERNELS = of_kernels(list(KINDS))
+COMPILED = [pytest.param(kind, marks=mark) for kind, mark in KERNELS.items()]
 MOST_FALLEN_BACK = 0.4
 """The share of the cases; disks are lost, and nodes drained in a minority, every few minutes."""
 SHORT_US, DRAWN = 150 * SECOND_US, {"whole": (0, 6, 7, 10), "links": (0, 1, 6, 8)}
@@ -137,13 +141,13 @@ def compared(kind: str, part: int) -> tuple[Counter, int, int]:
 
 @pytest.mark.full
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", COMPILED)
 def test_kernel_agrees_on_random_histories(kind, part):
     compared(kind, part)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", COMPILED)
 def test_cases_cover_faults(kind, capsys):
     found = [compared(kind, part) for part in PARTS]
     faults, fallen_back = sum((one[0] for one in found), Counter()), sum(one[2] for one in found)
@@ -165,6 +169,7 @@ def compiled(name: str) -> Record:
 
 
 @pytest.mark.full
+@KERNELS["links"]
 def test_queue_in_a_minority_serves_its_clients_there():
     """Its process and its clients are on one node, which the partition changes nothing for."""
     result = compiled("the queue is in a minority")
@@ -173,6 +178,7 @@ def test_queue_in_a_minority_serves_its_clients_there():
 
 
 @pytest.mark.full
+@KERNELS["whole"]
 def test_cluster_in_minority_changes_no_metadata():
     waits, whole = compiled("a minority waits as it boots"), compiled("the queue's node is killed")
     assert whole.metadata_down_s < 1 < 35 < waits.metadata_down_s

@@ -4,8 +4,8 @@ counter behind all that was planned and drawn, message by message of its Raft gr
 Random designs in random environments: of 3.x under stops and kills (`random_studies.quorum_case`), of 4.0 and 4.3 under
 the same (`today_case`), and of any release with losses of power (`power_case`), lost disks (`disk_case`) and links that
 fail (`quorum_cut_case`). Of each kind 20 or fewer in `make test`, but none with links that fail, for which another
-kernel is compiled; 120 with `make test-full`, 5,000 with HAWB_LONG. They are counted by value of a design
-key × kind of fault, and the table is printed, with how many the kernel left to the engine.
+kernel is compiled; with `make test-full` as many again of 120, others each day; 5,000 with HAWB_LONG, which counts them
+by value of a design key × kind of fault, and prints the table, with how many the kernel left to the engine.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from random_studies import (
     today_case,
     with_prefetch,
 )
+from samples import of_the_day
 from test_kernel_agreement import FAULTS, LEAST_LIMITED, STUDIES, agreed, faults_of, history_of, prefetch_limits
 
 from hawb.engine.core import runs
@@ -54,7 +55,7 @@ heard of what was committed by a flow only with the next one, and no more if the
 consumer that came back before a new leader had looked for its old channel kept what that had held, in the engine. 656:
 a leader that reached a node again said so only if it had not found yet that the consumer there was gone, in the
 kernel."""
-LEAST_PER_PAIR = 100 if LONG else 1
+LEAST_PER_PAIR = 100
 LEAST_DELIVERED_TWICE, LEAST_GIVEN_UP, LEAST_LOST = 0.2, 0.03, 0.005
 MOST_FALLEN_BACK = {"3.x": 0.25, "4.x": 0.2, "power": 0.2, "disks": 0.3, "links": 0.3}
 """The largest shares of the cases; disks are lost every few minutes."""
@@ -118,6 +119,13 @@ PARTS_OF = [(kind, part) for kind, size in SIZES.items() for part in range(CASES
 """Tests of sizes that end within pytest's limit for one."""
 
 
+def parts(first: Sequence[str]) -> list[object]:
+    """Return the parameters of tests: the first part of these kinds, and with `make test-full` another of each kind."""
+    begun: list[object] = [(kind, 0) for kind in first]
+    others = [[part for part in PARTS_OF if part[0] == kind and part not in begun] for kind in SIZES]
+    return begun + [part for of_kind in others for part in of_the_day(of_kind, 1, pytest.mark.full)]
+
+
 @cache
 def compared(kind: str, part: int) -> Compared:
     """Compare a part of the cases of a kind."""
@@ -167,17 +175,12 @@ def test_kernel_agrees_on_histories_that_once_differed(number):
     assert by_kernel(given) == by_engine(given, history_of(given))
 
 
-@pytest.mark.parametrize(
-    ("kind", "part"),
-    [pytest.param(*one, marks=pytest.mark.full) if one[1] or one[0] == "links" else one for one in PARTS_OF],
-)
+@pytest.mark.parametrize(("kind", "part"), parts([kind for kind in SIZES if kind != "links"]))
 def test_kernel_agrees_on_random_histories(kind, part):
     assert compared(kind, part).fallen_back <= SIZES[kind] * (0.8 if kind == "disks" else 0.5)
 
 
-@pytest.mark.parametrize(
-    ("kind", "part"), [pytest.param(*one, marks=pytest.mark.full) if one != ("power", 0) else one for one in PARTS_OF]
-)
+@pytest.mark.parametrize(("kind", "part"), parts(["power"]))
 def test_kernel_agrees_on_consumers_with_a_prefetch(kind, part):
     limited(kind, part)
 
@@ -189,13 +192,13 @@ def limited(kind: str, part: int) -> int:
     return sum(prefetch_limits(with_prefetch(KINDS[kind](number))) for number in numbers)
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_prefetch_changes_many_records(kind):
     assert sum(limited(*part) for part in PARTS_OF if part[0] == kind) >= LEAST_LIMITED * CASES
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_cases_cover_design_values_and_faults(kind, capsys):
     found = all_of(kind)
@@ -215,25 +218,25 @@ def test_cases_cover_design_values_and_faults(kind, capsys):
     assert rare == ([] if kind == "disks" else [("nodes: 1", "several at once")])
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_nodes_are_cut_off_and_single_links_fail():
     found = Counter(fault for _, fault in all_of("links").pairs.elements())
     assert min(found["cut"], found["cut_link"]) >= CASES // 5
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_cases_deliver_messages_twice(kind):
     assert all_of(kind).twice >= LEAST_DELIVERED_TWICE * CASES
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["4.x", "power"])
 def test_some_cases_reach_the_delivery_limit(kind):
     assert all_of(kind).given_up >= LEAST_GIVEN_UP * CASES
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_some_cases_lose_messages_with_their_disks():
     assert all_of("disks").lost >= LEAST_LOST * CASES
 

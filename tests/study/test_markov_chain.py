@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from samples import of_the_day
 
 from hawb.scenario.document import PauseIfAllDown, Timing
 from hawb.study import histories
@@ -142,15 +143,15 @@ OFTEN = failing(every=Distribution(mean_s=20_000), repair=Distribution(mean_s=2_
 
 @pytest.mark.full
 @pytest.mark.kernel
-@pytest.mark.parametrize(("design", "environment"), [
+@pytest.mark.parametrize(("design", "environment"), of_the_day([
     (MIRRORED, OFTEN), (replace(MIRRORED, nodes=2, replicas=2), OFTEN), (PAUSED, OFTEN),
     (replace(PAUSED, nodes=2, replicas=2), OFTEN), (ON_MNESIA, OFTEN),
     (replace(ON_MNESIA, nodes=4, replicas=2), ENVIRONMENT),
     (replace(ON_MNESIA, cluster_partition_handling="pause_minority"), OFTEN), (QUORUM, OFTEN),
     (replace(QUORUM, nodes=5, replicas=5), OFTEN), (ALONE, OFTEN),
     (replace(ALONE, cluster_partition_handling="pause_minority"), OFTEN),
-], ids=lambda one: f"{one.queue_type} {one.replicas} of {one.nodes}, {one.cluster_partition_handling}, {one.version}"
-        if isinstance(one, Design) else "")  # fmt: skip
+], 4), ids=lambda one: f"{one.queue_type} {one.replicas} of {one.nodes}, {one.cluster_partition_handling}, "
+        f"{one.version}" if isinstance(one, Design) else "")  # fmt: skip
 def test_kernel_agrees_with_the_chain(design: Design, environment: Environment):
     """With a fixed seed, so that a test passes always or never; intervals are of 99 %."""
     trials, days = 1_500, 30.0

@@ -333,6 +333,7 @@ def test_command_answers_for_own_numbers(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
+    monkeypatch.setattr("hawb.study.sensitivity.WITHIN_S", 0.0)  # nothing is varied
     file, own, output = tmp_path / "two-or-three.yaml", tmp_path / "own.yaml", tmp_path / "out"
     file.write_text(json.dumps(ASKED | {"horizon_days": 10}))
     own.write_text(json.dumps(OWN))

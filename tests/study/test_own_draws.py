@@ -201,6 +201,7 @@ def test_interval_covers_the_true_value(failures, repair):
 @pytest.mark.spark
 def test_command_plays_the_draws(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
+    monkeypatch.setattr("hawb.study.sensitivity.WITHIN_S", 0.0)  # nothing is varied
     file, own = tmp_path / "asked.yaml", tmp_path / "own.yaml"
     file.write_text(json.dumps(ASKED | {"trials": 400}))
     own.write_text(json.dumps(OWN))

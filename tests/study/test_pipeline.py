@@ -20,7 +20,7 @@ from json_schemas import validate
 from made_up_trials import CELLS, TRIALS_ASKED, expected, made_up, opened, row, study
 from pyspark.sql import DataFrame, SparkSession
 from samples import sample
-from spark_servers import FEW, PYTHONPATH, READ, cluster
+from spark_servers import FEW, PYTHONPATH, QUICK, READ, cluster
 from study_processes import KILLS_ITSELF, a_study, program
 
 from hawb import cli
@@ -31,6 +31,7 @@ from hawb.study.kept import kept
 from hawb.study.pipeline import CHECKPOINT, compact, is_precise, run
 from hawb.study.progress import Progress
 from hawb.study.question import Precision
+from hawb.study.sources import options_for
 from hawb.study.tables import CELLS as CELLS_TABLE
 from hawb.study.tables import TRIALS, TableRefused
 
@@ -46,10 +47,10 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*.parquet")}
 
 
-def check_each_is_there_once(folder: Path) -> None:
+def check_each_is_there_once(folder: Path, trials: int = TRIALS_ASKED) -> None:
     """Check that a reader sees each trial of each cell exactly once."""
     found = pq.read_table(folder / "trials", columns=["design", "environment", "trial"]).to_pylist()
-    assert sorted(tuple(one.values()) for one in found) == [one[:3] for one in expected(TRIALS_ASKED)]
+    assert sorted(tuple(one.values()) for one in found) == [one[:3] for one in expected(trials)]
 
 
 def gate(place: Path) -> Path:
@@ -161,6 +162,7 @@ def test_deleted_cells_are_written_again(spark: SparkSession, tmp_path: Path):
 
 
 @pytest.mark.full
+@pytest.mark.long
 @pytest.mark.spark
 def test_interrupted_study_resumes(spark: SparkSession, tmp_path: Path):
     def interrupt(progress: Progress) -> None:
@@ -346,8 +348,10 @@ def test_study_ends_at_its_precision_or_number_of_trials(
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_precision_needs_enough_trials_and_events(spark: SparkSession, tmp_path: Path):
-    rows = run(spark, study(500, designs=("one",)), tmp_path, source=made_up())
+def test_precision_needs_enough_trials_and_events(spark: SparkSession):
+    spark.dataSource.register(source := made_up())
+    asked = options_for(study(500, designs=("one",)), "made-up")
+    rows = spark.read.format(source.name()).options(**asked).load().cache()
     for measure, precision, enough in (
         ("publish_down_s", {"relative": 0.1}, [250, 500]), ("publish_down_s", {"absolute": 0.05}, [500]),
         ("publish_down_s", {"relative": 0.0001}, []), ("lost_confirmed", {"absolute": 1e9}, []),
@@ -450,25 +454,28 @@ VICTIMS = (
     "[one.kill() for one in __import__('psutil').Process({worker}).children(recursive=True)]",
 )
 """How something of a cluster is killed: a worker with its executor, or the executor alone, which gets another."""
+FEWER = 150
+"""Trials of each cell that a single batch plays in several shares."""
 
 
 @pytest.mark.spark
 @pytest.mark.full
 def test_losing_a_worker_or_executor_does_not_change_trials(spark: SparkSession, tmp_path: Path):
-    """A standalone master with two workers of one core. The first study loses a worker, the next one the executor of
-    the other. All but the first shares wait until the victim is killed, so that it dies with tasks under way."""
-    folders = tmp_path / "worker", tmp_path / "executor"
+    """A standalone master with two workers of one core. The first study loses a worker, the next one, which is a single
+    batch, the executor of the other. All but the first shares wait until the victim is killed, so that it dies with
+    tasks under way."""
+    folders, counts = (tmp_path / "worker", tmp_path / "executor"), (TRIALS_ASKED, FEWER)
     gates = [gate(tmp_path / f"gate of {folder.name}") for folder in folders]
     config = {
         "spark.executor.memory": "512m", "spark.cores.max": "2",
-        "spark.executorEnv.PYTHONPATH": os.pathsep.join(PYTHONPATH),
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(PYTHONPATH), "spark.executor.extraJavaOptions": QUICK,
     }  # fmt: skip
     with cluster(tmp_path) as (master, workers):
         kills = [KILLS.format(kill=kill.format(worker=worker)) for kill, worker in zip(VICTIMS, workers, strict=True)]
-        text = program(*map(a_study, folders, kills, gates), master=master, more=READS, **config)
+        text = program(*map(a_study, folders, kills, gates, counts), master=master, more=READS, **config)
         ran = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines()[-3:] == ["1600 1600", "1600 1600", str(READ)]
-    for folder in folders:
-        assert sorted_rows(run(spark, study(TRIALS_ASKED), folder, source=made_up())) == expected(TRIALS_ASKED)
-        check_each_is_there_once(folder)
+    assert ran.stdout.splitlines()[-3:] == ["1600 1600", f"{4 * FEWER} {4 * FEWER}", str(READ)]
+    for folder, count in zip(folders, counts, strict=True):
+        assert sorted_rows(run(spark, study(count), folder, source=made_up())) == expected(count)
+        check_each_is_there_once(folder, count)

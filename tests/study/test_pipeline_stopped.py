@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from samples import todays
 from stopped_commands import stopped
 
 from hawb import process
@@ -27,7 +28,8 @@ horizon_days: 365
 sources: {environments.rack: "assumed: round numbers"}
 """
 STOPS = ((signal.SIGTERM, 500_000), (signal.SIGHUP, 1_000_000), (signal.SIGINT, 1_400_000))
-"""A study makes 1.7 million calls: the stops are at its start, as it plays, and as it counts."""
+"""A study makes 1.7 million calls: the stops are at its start, as it plays, and as it counts. Each day has one of them,
+and HAWB_LONG all, one after the other."""
 KEPT = f"stopped; {process.GOES_ON}"
 
 
@@ -40,7 +42,7 @@ def test_repeatedly_stopped_study_has_the_same_rows(tmp_path: Path):
     asked = load(file)
     words = ["study", str(file), "--output", str(folder), "--json"]
     expected = {design: Trials.records(asked, design, "rack", 0, asked.trials) for design in asked.designs}
-    for number, calls in STOPS:
+    for number, calls in todays(STOPS):
         ended = stopped(words, number, calls, tmp_path)
         assert (ended.status, ended.out, ended.processes, ended.files) == (128 + number, "", [], []), ended
         assert ended.err.splitlines()[-1] == KEPT and len(ended.err.splitlines()) <= 3, calls

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numba import njit
+from samples import of_the_day
 
 from hawb.study import draws, histories, renewals
 from hawb.study.draws import Lengths
@@ -174,7 +175,7 @@ def test_weight_is_bounded_for_any_biasing(repair):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("racks", [0, 2])
+@pytest.mark.parametrize("racks", of_the_day([0, 2]))
 def test_biased_and_plain_trials_have_equal_estimates(racks, capsys):
     """Compare how often nodes are down together, and the mean weight, for each distribution."""
     differences, gains = {}, {}

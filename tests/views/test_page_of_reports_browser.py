@@ -1,5 +1,9 @@
 """Each kind of report in a real browser, light, dark and on a phone: accessible, fits the screen, and rows can be
-filtered by keyboard."""
+filtered by keyboard.
+
+axe checks each page in light, and its colours in dark. `make test-long` has it check everything in both, on a projector
+and on a phone.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,14 @@ import pytest
 from answered_reports import MAKERS, answered
 from browser_pages import CHROMIUM, chromium, faults, keep_picture
 from conftest import LONG
+from lesson_walks import OF_COLOURS
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "projector": (800, "light"), "phone": (390, "light")}
 """How a page is looked at: the width of the window, and what the reader prefers."""
 PICTURED = ("light", "phone")
+CHECKED: dict[str, tuple[str, ...]] = dict.fromkeys(SHOWN, ()) if LONG else {"light": (), "dark": OF_COLOURS}
+"""How a page is looked at by axe, each with the rules that it checks: all, if there are none."""
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +79,7 @@ def test_report_is_accessible(browser, tmp_path, in_browser, name: str, subtests
                 assert not charts or min(letters) >= LEAST_LETTER
             with subtests.test(msg="on a phone the name of a cell wraps"):
                 assert page.evaluate(UNWRAPPED) == []
-        bad = faults(page)
+        bad = faults(page, rules=CHECKED[how]) if how in CHECKED else []
         page.eval_on_selector_all("details", "all => all.forEach(one => one.open = false)")
         if LONG or how in PICTURED:
             keep_picture(page.locator("body"), f"report-{name}-{how}")
