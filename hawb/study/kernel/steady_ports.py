@@ -124,8 +124,10 @@ def is_subscribed(t, q, c):
     return c.subscribed
 
 
-has_to_itself = is_subscribed
-"""Return True if the consumer is subscribed: there is no other."""
+@inner
+def has_to_itself(t, q, c):
+    """Return True if the consumer is subscribed: there is no other."""
+    return is_subscribed(t, q, c)
 
 
 @inner
