@@ -246,7 +246,7 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "consume_per_s: consumers that need more than consumer_timeout for all messages that they hold": is_too_late,
     "publish_per_s, consume_per_s: rates with so many decimal places": is_too_fine,
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
-    "clients: clients on every node, of a quorum queue": lambda design, environment: (
+    "clients: clients on every node of a quorum queue": lambda design, environment: (
         design.queue_type == "quorum" and environment.traffic.clients is not None
     ),
 }  # fmt: skip
