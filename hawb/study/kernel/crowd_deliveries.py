@@ -29,6 +29,7 @@ from hawb.study.kernel.state import (
     NONE,
     RESUME,
     SETTLE,
+    is_among,
     is_here,
     is_running,
     link_us,
@@ -373,7 +374,7 @@ def list_active(t):
     """
     count = 0
     for k in range(t.crowd.subscribed_once):
-        if not was_in_circle(t, t.by_subscription[k]) and wants_to_go_on(t, t.by_subscription[k]):
+        if not is_among(t.taking, t.crowd.takers, t.by_subscription[k]) and wants_to_go_on(t, t.by_subscription[k]):
             t.hand_order[count] = t.by_subscription[k]
             count += 1
     for k in range(t.crowd.takers):
@@ -381,15 +382,6 @@ def list_active(t):
             t.hand_order[count] = t.taking[k]
             count += 1
     return count
-
-
-@inner
-def was_in_circle(t, client):
-    """Return True if a consumer was in the circle that ended with the master."""
-    for k in range(t.crowd.takers):
-        if t.taking[k] == client:
-            return True
-    return False
 
 
 @inner

@@ -6,7 +6,7 @@ from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_each
 from hawb.study.kernel.crowd_deliveries import come_back, copy_common, find_ready, hand_out, unanswered
-from hawb.study.kernel.crowd_state import look_at, put_down
+from hawb.study.kernel.crowd_state import is_in_circle, look_at, put_down
 from hawb.study.kernel.deliveries import settle
 from hawb.study.kernel.flows import answer_later
 from hawb.study.kernel.mailbox import is_busy
@@ -39,10 +39,7 @@ def rated_consumers(t, q):
 @inner
 def is_subscribed(t, q, c):
     """Return True if the queue has a consumer's subscription."""
-    for k in range(t.crowd.circle):
-        if t.circle[k] == c.client:
-            return True
-    return False
+    return is_in_circle(t, c.client)
 
 
 @inner

@@ -14,7 +14,17 @@ from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.khepri_state import PARTITIONED_KHEPRI_TRIAL
 from hawb.study.kernel.partitioned_state import MOST_SIDES, PARTITIONED_TRIAL, copy_windows
-from hawb.study.kernel.state import CONSUMER, MOST_NODES, MOST_WAITING, MOST_WINDOWS, NONE, PUBLISHER, record
+from hawb.study.kernel.state import (
+    CONSUMER,
+    MOST_NODES,
+    MOST_WAITING,
+    MOST_WINDOWS,
+    NONE,
+    PUBLISHER,
+    is_among,
+    record,
+    without_nodes,
+)
 
 CROWD = record("current circle takers subscribed_once in_flow")
 """The current consumer; how many consumers are in the circle, in the circle while messages are dealt, and in the order
@@ -147,21 +157,13 @@ def clear_clients(t):
 @inner
 def is_in_circle(t, client):
     """Return True if the queue has the subscription of a consumer."""
-    for k in range(t.crowd.circle):
-        if t.circle[k] == client:
-            return True
-    return False
+    return is_among(t.circle, t.crowd.circle, client)
 
 
 @inner
 def leave_circle(t, client):
     """Remove a consumer from the circle."""
-    left = 0
-    for k in range(t.crowd.circle):
-        if t.circle[k] != client:
-            t.circle[left] = t.circle[k]
-            left += 1
-    t.crowd.circle = left
+    t.crowd.circle = without_nodes(t.circle, t.crowd.circle, 1 << client)
 
 
 @inner
