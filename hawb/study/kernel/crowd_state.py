@@ -14,6 +14,7 @@ from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.khepri_state import PARTITIONED_KHEPRI_TRIAL
 from hawb.study.kernel.partitioned_state import MOST_SIDES, PARTITIONED_TRIAL, copy_windows
+from hawb.study.kernel.quorum_state import with_letter
 from hawb.study.kernel.state import (
     CONSUMER,
     MOST_NODES,
@@ -42,12 +43,12 @@ def crowded(trial: np.dtype) -> np.dtype:
 
     The trial's fields keep their order.
     """
-    forms = {name: trial.fields[name][0] for name in trial.names}
+    forms = {name: trial.fields[name][0] for name in trial.names if name != "letter"}
     known = [(name, *longer(name, *(form.subdtype or (form,)))) for name, form in forms.items()]
     tables = trial.names.index("content")
     of_each = ("circle", "taking", "by_subscription", "room", "more_room", "useful", "fresh", "hand_order")
     of_windows = (MOST_PIECES, 2)
-    return np.dtype([
+    fields = [
         *known[:tables], ("crowd", CROWD), ("clients", CLIENT, (MOST_NODES,)), ("consumers", CONSUMER, (MOST_NODES,)),
         ("publishers", PUBLISHER, (MOST_NODES + 1,)), *((name, np.int64, (MOST_NODES,)) for name in of_each),
         ("kept_circle", np.int64, (MOST_SIDES, MOST_NODES + 1)),
@@ -56,7 +57,8 @@ def crowded(trial: np.dtype) -> np.dtype:
         *((name, np.int64, (MOST_NODES, *of_windows)) for name in (
             "stales", "helds", "sequences", "held_ups", "hands",
         )),
-    ])  # fmt: skip
+    ]  # fmt: skip
+    return with_letter(fields) if "letter" in trial.names else np.dtype(fields)
 
 
 def longer(name: str, form: np.dtype, shape: tuple[int, ...] = ()) -> tuple:
