@@ -62,10 +62,11 @@ STORIES: dict[str, tuple[dict[str, object], list[tuple[float, int, int]]]] = {
 """Short histories by what happens: what is special about traffic, and times in seconds, kinds and nodes."""
 HORIZON_S = 30
 PLAYED = [
-    (name, handling) for name, (_, events) in STORIES.items() for handling in ("pause_minority", "autoheal")
-    if handling == "autoheal" or {CUT, CUT_LINK} & {kind for _, kind, _ in events}
+    *((name, handling) for name, (_, events) in STORIES.items() for handling in ("pause_minority", "autoheal")
+      if handling == "autoheal" or {CUT, CUT_LINK} & {kind for _, kind, _ in events}),
+    ("the master's node is killed", "4.3"), ("the master is cut off", "4.3"),
 ]  # fmt: skip
-"""The stories that are played, each with how nodes handle partitions."""
+"""The stories that are played, each with how nodes of 3.13 handle partitions, or with a release that has Khepri."""
 
 
 def everywhere(given: Case) -> Case:
@@ -79,10 +80,12 @@ def story(name: str, handling: str) -> Asked:
     """Return a story of three nodes whose clients share rates that no float divides by three."""
     more, events = STORIES[name]
     traffic = {"publish_per_s": 50.0, "consume_per_s": 100.0, "prefetch": 10, "clients": "every_node"} | more
-    design = Design(
-        queue_type="classic", nodes=3, replicas=3, version="3.13", policy={"ha-sync-mode": "automatic"},
-        net_ticktime=8, cluster_partition_handling=handling,
-    )  # fmt: skip
+    mirrored = {
+        "replicas": 3, "version": "3.13", "policy": {"ha-sync-mode": "automatic"},
+        "cluster_partition_handling": handling,
+    }  # fmt: skip
+    own = {"version": "4.3"} if handling == "4.3" else mirrored
+    design = Design(queue_type="classic", nodes=3, net_ticktime=8, **own)
     around = Environment(traffic=Traffic(**traffic, consumer_outages=STAY_AWAY), partitions=LINKS_FAIL)
     rows = [(round(at * SECOND_US), kind, about) for at, kind, about in events]
     return Asked(Case(0, design, around, ()), rows, HORIZON_S * SECOND_US)
