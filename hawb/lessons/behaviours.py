@@ -25,7 +25,7 @@ from hawb.engine.classic import (
     places,
     synchronisation,
 )
-from hawb.engine.clients import confirms, consuming, settling, single_active, subscriptions, timeouts
+from hawb.engine.clients import confirms, dealing_ports, settling, single_active, subscriptions, timeouts
 from hawb.engine.clients.steady import credit_flow
 from hawb.engine.cluster import alarms, booting, khepri, links, maintenance, membership, metadata, partition_handling
 from hawb.engine.cluster import partitions as open_partitions
@@ -189,7 +189,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("delivery limit: when a returned message is dropped or dead-lettered", limits.is_given_up, "",
             "quorum-delivery-limit quorum-delivery-limit-of-any-kind"),
         _of("consumer priority and round robin: which consumer gets the next message",
-            consuming.circle, "", "consumers-by-priority"),
+            dealing_ports.circle, "", "consumers-by-priority"),
         _of("single active consumer: which consumer is served", single_active.takes_over, "",
             "single-active-consumer quorum-single-active-priority-4-0"),
         _of("exclusive consumers: when a consumer is refused", subscriptions.is_in_use, "", "exclusive-consumers"),

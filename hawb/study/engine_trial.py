@@ -19,6 +19,8 @@ Seconds in which nothing has changed since the last try are skipped: a new try w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
@@ -40,7 +42,7 @@ from hawb.study.design import QUEUE, Design
 from hawb.study.environment import Environment
 from hawb.study.repairs import Repairs
 from hawb.study.talking import talk
-from hawb.study.trial_clients import FIRST, Clients
+from hawb.study.trial_clients import FIRST, Clients, share_of
 from hawb.study.trial_record import Record
 from hawb.study.work import LOOK_US, Work
 
@@ -206,11 +208,11 @@ class Played:
         return connected and not self.idle() and not self._work.left and not self._repairs.left(turn)
 
     @property
-    def rate(self) -> float:
+    def rate(self) -> Fraction:
         """Return the current rate of each publisher in messages a second."""
         traffic = self._traffic
         times = traffic.bursts.publish_times if self._bursts else 1
-        return histories.rate_at(traffic.publish_per_s, self._hour) * times / len(self._clients)
+        return share_of(histories.rate_at(traffic.publish_per_s, self._hour) * times, len(self._clients))
 
     def idle(self) -> list[int]:
         """Return the nodes that are down while no failure or planned work keeps them down."""
@@ -281,7 +283,7 @@ class Played:
         one.publisher, one.rate, traffic = f"publisher {self._connections}", self.rate, self._traffic
         self.do(
             Publisher(
-                name=one.publisher, queue=QUEUE, node=self.names([node])[0], rate=one.rate,
+                name=one.publisher, queue=QUEUE, node=self.names([node])[0], rate=cast(float, one.rate),
                 size=traffic.message_size_bytes, persistent=traffic.persistent, mode=traffic.mode,
             )
         )  # fmt: skip
@@ -291,7 +293,8 @@ class Played:
         self.do(
             Consume(
                 consumer=one.consumer, queue=QUEUE, node=self.names([node])[0], ack=traffic.ack,
-                prefetch=traffic.prefetch, rate=histories.rate_at(traffic.consume_per_s, 0) / len(self._clients),
+                prefetch=traffic.prefetch,
+                rate=cast(float, share_of(histories.rate_at(traffic.consume_per_s, 0), len(self._clients))),
             )
         )  # fmt: skip
 

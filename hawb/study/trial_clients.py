@@ -9,6 +9,8 @@ both sides of a partition publish and consume, and what a split brain loses is l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
 
 from hawb.engine.clients.steady.interruptions import is_confirmed, is_delivered
 from hawb.engine.core.turn import Turn
@@ -16,6 +18,12 @@ from hawb.study.client_times import ClientTimes
 
 FIRST = 0
 """The place of the node that a trial's only clients prefer."""
+
+
+@cache
+def share_of(per_s: float, clients: int) -> Fraction:
+    """Return the rate of each of so many clients that share a rate, exactly: no float is a third of 50."""
+    return Fraction(str(per_s)) / clients
 
 
 class Clients:
@@ -26,7 +34,7 @@ class Clients:
 
     def __init__(self, home: int, consumer: str, deadline_us: int):
         self.home, self.consumer = home, consumer
-        self.publisher, self.rate = "", 0.0
+        self.publisher, self.rate = "", Fraction(0)
         self.unconfirmed, self.undelivered = ClientTimes(deadline_us), ClientTimes(deadline_us)
 
     def is_connected(self, turn: Turn) -> bool:
@@ -39,9 +47,9 @@ class Clients:
         consumer = turn.consumers.get(self.consumer)
         return consumer is not None and consumer.state == "active"
 
-    def rate_in_use(self, turn: Turn) -> float:
+    def rate_in_use(self, turn: Turn) -> Fraction:
         """Return the rate at which the publisher publishes; 0 if it is not connected."""
-        return self.rate if self.is_connected(turn) else 0.0
+        return self.rate if self.is_connected(turn) else Fraction(0)
 
     def watch(self, turn: Turn, *, offers: bool, consumes: bool) -> None:
         """Record since when offered messages are not confirmed, and ready ones not delivered.

@@ -33,6 +33,8 @@ Returns the columns of their records.
 MEASURED_S, MINUTE_S = 0.05, 60.0
 """Seconds for which the engine's speed is measured, and seconds of a minute."""
 NAMES = Record.__struct_fields__
+OF_EACH_CLIENT = ("publish_down_s", "consume_down_s")
+"""The columns that are a mean over the trial's clients."""
 SCHEMA = pa.schema([
     (TRIAL, pa.int64()),
     *((field.name, pa.int64() if field.name[-2:] != "_s" else pa.float64()) for field in fields(Record)),
@@ -136,13 +138,23 @@ def by_kernel(
     The engine plays the trials that fall back to it.
     """
     rows = block.rows(design, environment, seed, first, count, horizon_us)
-    named = zip(NAMES, rows.T, strict=True)
-    columns = [column / engine_trial.SECOND_US if name[-2:] == "_s" else column.copy() for name, column in named]
+    clients = setup.clients_of(design, environment)
+    columns = [in_seconds(name, column, clients) for name, column in zip(NAMES, rows.T, strict=True)]
     for place in np.flatnonzero(rows[:, 0] == HANDED_OVER):
         played = by_engine(design, environment, seed, first + int(place), 1, horizon_us)
         for column, (value,) in zip(columns, played, strict=True):
             column[place] = value
     return columns
+
+
+def in_seconds(name: str, column: np.ndarray, clients: int) -> np.ndarray:
+    """Return a column of the kernel's rows as records have it: times in seconds, and those of clients as their mean.
+
+    `clients` is the number of publishers, and of consumers, over which the kernel has added up their times.
+    """
+    if name[-2:] != "_s":
+        return column.copy()
+    return column / (clients if name in OF_EACH_CLIENT else 1) / engine_trial.SECOND_US
 
 
 def by_engine(

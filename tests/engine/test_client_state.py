@@ -8,7 +8,7 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hawb.engine.clients import client_state, consuming
+from hawb.engine.clients import client_state, dealing_ports
 from hawb.engine.clients.client_state import Clock, Consumer, Consumers
 from hawb.engine.clients.single_active import held_by_cancelled
 from hawb.engine.core import versions
@@ -78,7 +78,7 @@ def test_steps_do_not_walk_through_all_consumers() -> None:
 def test_only_consumers_at_whose_turn_messages_are_sent_are_asked_for_their_credit() -> None:
     more = [{"consume": {"queue": "q1", "consumer": f"more-{number}"}} for number in range(100)]
     run = played(*more)
-    with mock.patch.object(consuming, "capacity", wraps=consuming.capacity) as asked:
+    with mock.patch.object(dealing_ports, "capacity", wraps=dealing_ports.capacity) as asked:
         run.apply_plain({"publish": {"queue": "q1", "count": 2}})
         run.moment()
     assert 2 <= asked.call_count < 10

@@ -142,6 +142,12 @@ def test_blocked_queue_has_one_waiting_operation_per_client():
     assert sorted(type(one.operation).__name__ for one in waiting) == ["Publish", "Settle"]
 
 
+def test_messages_of_several_publishers_wait_for_a_blocked_queue():
+    publishers = [publisher(1, name=name) | {"at": 20} for name in ("p", "r")]
+    found = while_synchronising(*publishers, {"wait": 0, "at": 23.5}, {"wait": 0, "at": 27.5})
+    assert found["queues"]["q"]["ids"] == [[1, 1020]]
+
+
 def test_publishes_after_a_crash_are_not_flagged_redelivered():
     syncs = [{"sync_queue": "q", "at": time_s} for time_s in (20, 20.5)]
     crash = [{"crash": {"queue": "q"}, "at": 24.5}, {"close": "p", "at": 29.5}]

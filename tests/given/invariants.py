@@ -16,7 +16,7 @@ from quorum_invariants import check_group_changes, check_groups, check_losses, c
 
 from hawb.engine import advance
 from hawb.engine.clients.client_state import ORPHANED_GM_US
-from hawb.engine.clients.consuming import is_single_active
+from hawb.engine.clients.single_active import is_single_active
 from hawb.engine.core import ledger, runs
 from hawb.engine.core.operations import NodeSuspected, Publish
 from hawb.engine.core.runs import EMPTY, Runs

@@ -17,7 +17,7 @@ from hawb.engine import advance
 from hawb.engine.classic.ports import wanted
 from hawb.engine.classic.record import mirrors_await_master
 from hawb.engine.clients.client_state import NEVER_US
-from hawb.engine.clients.consuming import is_single_active
+from hawb.engine.clients.single_active import is_single_active
 from hawb.engine.clients.steady import flows
 from hawb.engine.cluster import alarms
 from hawb.engine.core import runs

@@ -32,7 +32,7 @@ from hawb.study.sources import as_option
 FILE = """\
 study: Clients on every node
 designs:
-  mirrored: {queue_type: classic, nodes: 3, replicas: 3, version: "3.13", cluster_partition_handling: pause_minority}
+  mnesia: {queue_type: quorum, nodes: 3, version: "3.13", cluster_partition_handling: pause_minority}
   quorum: {queue_type: quorum, nodes: 3, version: "3.13", arguments: {x-max-length: 1000000}}
 environments:
   stops:
@@ -64,7 +64,7 @@ def test_control_is_the_same_without_what_the_kernel_refuses():
     found = of_study(study)
     assert {(design, place): one.words for place, cells in found.items() for design, one in cells.items()} == {
         ("quorum", "stops"): "no arguments",
-        ("mirrored", "cuts"): "clients on one node",
+        ("mnesia", "cuts"): "clients on one node",
         ("quorum", "cuts"): "no arguments, clients on one node",
     }  # fmt: skip
     for place, cells in found.items():
@@ -81,7 +81,7 @@ def test_control_of_the_study_comes_first():
     cuts = json.loads(as_option(load(FILE)))["environments"]["cuts"]
     other = cuts | {"traffic": {"publish_per_s": 7, "consume_per_s": 30, "clients": "every_node"}}
     study = asked(environments={"cuts": other})
-    found = chosen(study, "mirrored", "cuts")
+    found = chosen(study, "mnesia", "cuts")
     assert found is not None
     assert (found.words, found.environment.traffic.publish_per_s) == ("of the study, clients on one node", 7)
     design = _values()["designs"]["quorum"] | {"version": "3.10"}
@@ -91,26 +91,26 @@ def test_control_of_the_study_comes_first():
 
 
 def test_cluster_that_the_kernel_plays_or_nothing_resembles_has_no_control():
-    assert chosen(asked(), "mirrored", "stops") is None
+    assert chosen(asked(), "mnesia", "stops") is None
     values = _values() | {"control": {"trials": 2_000, "pairs": 32}}
     values["environments"]["stops"]["traffic"]["consume_per_s"] = 0
-    assert chosen(read_study(values), "mirrored", "stops") is None
-    assert chosen(replace(asked(), control=None), "mirrored", "cuts") is None
+    assert chosen(read_study(values), "mnesia", "stops") is None
+    assert chosen(replace(asked(), control=None), "mnesia", "cuts") is None
 
 
 def test_designs_without_a_refusal_are_their_own_control():
     study = asked()
     controls = of_study(study)["stops"]
     found = list(trials_of(study, "stops", controls))
-    assert [(list(one.designs), one.trials) for one in found] == [(["mirrored", "quorum"], 2_000)]
+    assert [(list(one.designs), one.trials) for one in found] == [(["mnesia", "quorum"], 2_000)]
     assert found[0].environments["stops"] == study.environments["stops"]
-    assert [list(one.designs) for one in trials_of(study, "cuts", of_study(study)["cuts"])] == [["mirrored", "quorum"]]
+    assert [list(one.designs) for one in trials_of(study, "cuts", of_study(study)["cuts"])] == [["mnesia", "quorum"]]
 
 
 @pytest.mark.parametrize(
     ("control", "place", "words"),
     [
-        ({"designs": {"other": {"queue_type": "quorum", "nodes": 3}}}, "control.designs", "mirrored, quorum"),
+        ({"designs": {"other": {"queue_type": "quorum", "nodes": 3}}}, "control.designs", "mnesia, quorum"),
         ({"environments": {"power": {"traffic": {"publish_per_s": 1, "consume_per_s": 1}}}}, "control.environments",
          "stops, cuts"),
         ({"designs": {"quorum": {"queue_type": "quorum", "nodes": 5}}}, "control.designs.quorum.nodes", "accepted: 3"),
@@ -164,7 +164,7 @@ def test_control_changes_neither_trials_nor_other_questions():
 def rows_of(measure: str = "publish_down_s") -> list[dict[str, Any]]:
     plain = {"environment": "cuts", "measure": measure, "trials": 64, "mean": 1.0, "difference": 0.5}
     elsewhere = plain | {"environment": "calm", "design": "quorum"}
-    return [plain | {"design": "mirrored"}, plain | {"design": "quorum"}, elsewhere]
+    return [plain | {"design": "mnesia"}, plain | {"design": "quorum"}, elsewhere]
 
 
 def estimated(noise: float) -> tuple[list[dict[str, Any]], np.ndarray]:
@@ -176,9 +176,9 @@ def estimated(noise: float) -> tuple[list[dict[str, Any]], np.ndarray]:
     pairs = Pairs(strata, np.arange(128))
     engine = {"publish_down_s": (2 * values + random.normal(0, noise, trials))[:128]}
     given = Environment(traffic=load(FILE).environments["cuts"].traffic)
-    chosen = Chosen(load(FILE).designs["mirrored"], given, "clients on one node")
-    rows = controlled(rows_of(), "cuts", {"quorum": chosen}, {"mirrored": control, "quorum": control},
-                      {"quorum": engine}, pairs, "mirrored")  # fmt: skip
+    chosen = Chosen(load(FILE).designs["mnesia"], given, "clients on one node")
+    rows = controlled(rows_of(), "cuts", {"quorum": chosen}, {"mnesia": control, "quorum": control},
+                      {"quorum": engine}, pairs, "mnesia")  # fmt: skip
     return rows, values
 
 
@@ -211,13 +211,13 @@ def test_failures_that_the_control_never_had_are_counted_and_leave_the_plain_mea
     lost, other = 100.0 * (tenth == 0), 5.0 * (tenth == 1)
     control = {"trial": np.arange(trials), "publish_down_s": lost, "lost_confirmed": np.zeros(trials),
                "metadata_down_s": other}  # fmt: skip
-    chosen = Chosen(load(FILE).designs["mirrored"], load(FILE).environments["cuts"], "clients on one node")
+    chosen = Chosen(load(FILE).designs["mnesia"], load(FILE).environments["cuts"], "clients on one node")
 
     def quorum(values: np.ndarray, measure: str = "publish_down_s") -> dict[str, Any]:
-        of_controls = {"mirrored": control, "quorum": control}
+        of_controls = {"mnesia": control, "quorum": control}
         of_engine = {"quorum": {measure: values[:128]}}
         pairs = Pairs(np.minimum(tenth, 2), np.arange(128))
-        return controlled(rows_of(measure), "cuts", {"quorum": chosen}, of_controls, of_engine, pairs, "mirrored")[1]
+        return controlled(rows_of(measure), "cuts", {"quorum": chosen}, of_controls, of_engine, pairs, "mnesia")[1]
 
     assert quorum(2 * lost)["unseen_by_control"] == 0
     assert quorum(other, "metadata_down_s")["unseen_by_control"] == 0
@@ -259,7 +259,7 @@ def test_study_is_played_with_its_controls_and_resumes(
     again = command("--json")
     rows = json.loads(again.stdout)
     validate("study", rows)
-    [metadata] = (row for row in rows if (row["design"], row["measure"]) == ("mirrored", "metadata_down_s"))
+    [metadata] = (row for row in rows if (row["design"], row["measure"]) == ("mnesia", "metadata_down_s"))
     assert metadata["control"] == "clients on one node"
     assert (metadata["trials"], metadata["control_trials"]) == (64 + len(numbers) // 2, 2_000)
     assert metadata["gain"] > 10

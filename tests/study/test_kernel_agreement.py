@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from hawb.engine.classic.sync_effort import Effort
 from hawb.engine.core import runs
 from hawb.study import histories
 from hawb.study.design import Design, Upgrade
-from hawb.study.engine_trial import SECOND_US, Played
+from hawb.study.engine_trial import Played
 from hawb.study.environment import (
     Bursts,
     Calendar,
@@ -39,6 +40,7 @@ from hawb.study.kernel.state import SETUP
 from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.load import load
 from hawb.study.trial_record import Record
+from hawb.study.trial_rows import in_seconds
 
 pytestmark = pytest.mark.kernel
 
@@ -85,9 +87,14 @@ def by_kernel(given: Case, history: np.ndarray) -> tuple[Record, int] | None:
     (row,) = block.rows_in(begun, table, SEED, 0, 1, HORIZON_US, history).tolist()
     if row[0] == HANDED_OVER:
         return None
-    result = zip(Record.__struct_fields__, row, strict=True)
-    values = {name: value / SECOND_US if name.endswith("_s") else value for name, value in result}
-    return Record(**values), int(begun["moment"]["counter"][0])
+    return in_record(given, row), int(begun["moment"]["counter"][0])
+
+
+def in_record(given: Case, row: Sequence[int]) -> Record:
+    """Return a row of the kernel as a record."""
+    clients = setup.clients_of(given.design, given.environment)
+    values = zip(Record.__struct_fields__, row, strict=True)
+    return Record(**{name: in_seconds(name, np.array(value), clients).item() for name, value in values})
 
 
 def history_of(given: Case) -> np.ndarray:
@@ -275,7 +282,7 @@ def with_traffic(**fields: object) -> Environment:
         (classic(), with_traffic(consume_per_s=0), "consume_per_s"),
         (classic(), with_traffic(publish_per_s=1.23456789012, consume_per_s=9.87654321), "publish_per_s"),
         (classic(), with_traffic(mode="tx"), "mode"),
-        (classic(), with_traffic(clients="every_node"), "clients"),
+        (classic(queue_type="quorum", version="4.3"), with_traffic(clients="every_node"), "clients"),
     ],
 )
 def test_unsupported_design_is_refused_by_name(design, environment, named):

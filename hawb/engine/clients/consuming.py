@@ -4,13 +4,11 @@ Source: `rabbit_queue_consumers`, `rabbit_limiter`, `rabbit_channel`, `rabbit_am
 consumers, wherever they are connected. After a failover the new master does not know which messages were delivered: all
 are requeued and sent again. Clients' answers are in `hawb.engine.clients.settling`.
 
-Of several consumers those of the highest priority are served as long as they have credit, with one message each in
-turn. A consumer without credit at its turn leaves the circle, and comes back as its last when it has credit again.
-Beyond DEALT_SINGLY messages at a time they are dealt in equal lots, so that the cost does not grow with the depth.
+How messages are dealt among several consumers is in `hawb.engine.clients.dealing`.
 
-A quorum queue's consumers outlive its leader (`hawb.engine.quorum.fifo`). A consumer leaves the circle with the message
-that takes its last credit. A delivery is not lost when its sender dies: the client finds a gap and asks the queue again
-(`rabbit_fifo_client:get_missing_deliveries`), or the member on its own node sends it when it learns of it.
+A quorum queue's consumers outlive its leader (`hawb.engine.quorum.fifo`). A delivery is not lost when its sender dies:
+the client finds a gap and asks the queue again (`rabbit_fifo_client:get_missing_deliveries`), or the member on its own
+node sends it when it learns of it.
 """
 
 from __future__ import annotations
@@ -23,7 +21,8 @@ from msgspec.structs import replace
 from hawb.engine.classic import places
 from hawb.engine.clients import deadlines
 from hawb.engine.clients.client_state import HOLDS_NOTHING, Consumer
-from hawb.engine.clients.single_active import is_single_active
+from hawb.engine.clients.dealing import deal
+from hawb.engine.clients.dealing_ports import Hands
 from hawb.engine.core import bookkeeping, runs
 from hawb.engine.core.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
 from hawb.engine.core.operations import Operation, Settle
@@ -34,25 +33,11 @@ from hawb.engine.queues import dead_letters, expiry, limits
 from hawb.engine.queues.access import is_absent, served
 from hawb.engine.queues.contents import count_as_delivered, in_order, ready, take_out
 from hawb.engine.quorum import fifo
-from hawb.engine.quorum.fifo import capacity, rank
-
-DEALT_SINGLY = 10_000
-DEALT_OF_A_FLOW = 100
-"""The same for clients with a rate (`flows`)."""
+from hawb.engine.quorum.fifo import capacity
 
 UNFAILED = ("out_of_reach", "timed_out")
 """The reasons for which a returned message does not count as a failed delivery (`rabbit_fifo:return_all`,
 `evaluate_consumer_timeout`, 4.3)."""
-
-
-def circle(turn: Turn, queue: Queue) -> list[str]:
-    """Return the consumers of a queue in the order in which it serves them.
-
-    Consumers of a higher priority come first. Of the same priority the one whose turn it is comes first.
-    """
-    served_ones = [queue.active_consumer] if is_single_active(queue) else queue.consumers
-    taking = [one for one in served_ones if one is not None and not turn.consumers[one].blocked]
-    return sorted((one for one in taking if fifo.is_served(queue, one)), key=lambda one: -rank(turn, queue, one))
 
 
 def deliver(turn: Turn, name: str, new: Runs = EMPTY, more_room: Mapping[str, int] | None = None) -> None:
@@ -75,33 +60,14 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
     if queue is None or not queue.up or queue.sync is not None:
         return
     waiting = in_order(queue, runs.minus(ready(queue), runs.minus(expiry.expired(turn, queue), new)))
-    order = circle(turn, queue) if waiting else []
-    if not order:
+    hands = Hands(turn, queue, waiting, more_room) if waiting else None
+    if hands is None or not hands.order:
         return
-    dealt = DEALT_OF_A_FLOW if turn.flowing else DEALT_SINGLY
-    lot = 1 + runs.size(waiting) // dealt if len(order) > 1 else runs.size(waiting)
-    hands: dict[str, list[tuple[int, int]]] = {}
-    room: dict[str, int | None] = {}
-    while waiting and order:
-        taker = order.pop(0)
-        if taker not in room:
-            left = capacity(turn, turn.consumers[taker])
-            room[taker] = None if left is None else left + more_room.get(taker, 0)
-        if room[taker] == 0:
-            turn.change_consumer(taker, blocked=True)
-            continue
-        hand, waiting = runs.split(waiting, lot if room[taker] is None else min(lot, room[taker]))
-        hands.setdefault(taker, []).extend(hand)
-        room[taker] = None if room[taker] is None else room[taker] - runs.size(hand)
-        if room[taker] == 0 and queue.type == QUORUM:
-            turn.change_consumer(taker, blocked=True)
-            continue
-        priority = rank(turn, queue, taker)
-        order.insert(sum(rank(turn, queue, other) >= priority for other in order), taker)
-    ordered = set(order)
+    deal(turn, hands, runs.size(waiting), turn.flowing)
+    ordered = set(hands.order)
     others = (one for one in queue.consumers if one not in ordered)
-    turn.change_queue(name, consumers=(*order, *others))
-    for consumer, pairs in hands.items():
+    turn.change_queue(name, consumers=(*hands.order, *others))
+    for consumer, pairs in hands.hands.items():
         if turn.consumers[consumer].automatic:
             places.skip(turn, name, runs.common(runs.normal(pairs), new))
         delay_us = 0 if turn.flowing else turn.link_us(queue.master, turn.consumers[consumer].node)

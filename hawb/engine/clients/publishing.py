@@ -22,7 +22,8 @@ from hawb.engine.classic.mailbox import keeps
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.clients import confirms, flow_control
 from hawb.engine.clients.client_state import NEVER_US, ORPHANED_GM_US, Share
-from hawb.engine.clients.consuming import circle, deliver
+from hawb.engine.clients.consuming import deliver
+from hawb.engine.clients.dealing_ports import circle
 from hawb.engine.clients.flow_control import silent_mirrors
 from hawb.engine.core import bookkeeping, runs
 from hawb.engine.core.operations import DeadLetters, Enqueue, Messages, Publish

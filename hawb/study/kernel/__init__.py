@@ -4,8 +4,8 @@ The kernel plays what the engine plays, event by event: the same events at the s
 the same counter behind the same draws, for one queue, without a trace. It compiles RabbitMQ's decisions from
 `hawb.rules`. `setup.refused` refuses by name what it leaves out. A trial in which only the course of events shows that
 the kernel cannot follow, or that a table is too small, falls back to the engine (`state.hand_to_engine`).
-`test_kernel_agreement.py`, `test_kernel_partitions.py`, `test_kernel_khepri.py` and `test_kernel_quorum.py` of
-`tests/study` check that both do the same.
+`test_kernel_agreement.py`, `test_kernel_partitions.py`, `test_kernel_khepri.py`, `test_kernel_crowd.py` and
+`test_kernel_quorum.py` of `tests/study` check that both do the same.
 
 Messages are numbered by those that the queue has taken, without refused ones. So a queue's content is a few windows,
 and a mirror's is the part of it taken after the mirror joined (`since`).
@@ -38,6 +38,12 @@ that trials without partitions are as fast as if there were none.
 - `links`: what lags behind cut links, and deliveries under way over them
 - `partitioned_nodes`: nodes on each side, and an operator's actions on them
 - `partitioned_trial`: the parts of a trial that differ, and what they replace
+
+For clients on every node, other parts are put in the place of these, in a network whose links may fail or not.
+
+- `crowd_state`: the record of a trial, and the current consumer
+- `crowd_deliveries`, `crowd_flows`: messages dealt among consumers (`hawb.engine.clients.dealing`), and their flows
+- `crowd_trial`: the parts of a trial that differ, and what they replace
 
 For a quorum queue, message by message of its Raft group, the same holds. What it shares with a classic queue's trial is
 compiled from the same code with other parts, too, so that a study of the one does not wait until the other is compiled.

@@ -146,20 +146,20 @@ def settle_batches(t, number):
     t.moment.awaiting = left
 
 
-# Single messages of the publisher
+# Single messages of a publisher
 
 
 @inner
-def await_each(t, count, lag_us):
-    """Let the publisher's channel wait for answers to its last `count` messages, which the queue has just taken."""
-    publisher, last = t.publisher, t.moment.unanswered - 1
+def await_each(t, p, count, lag_us):
+    """Let a publisher's channel wait for answers to its last `count` messages, which the queue has just taken."""
+    last = t.moment.unanswered - 1
     reserve_row(t.unanswered, last + 1)
     row = t.unanswered[last + 1]
-    row[NUMBERED], row[AT], row[ANSWERED] = publisher.number, publisher.node, 0
-    clock = publisher.clock
+    row[NUMBERED], row[AT], row[ANSWERED] = p.number, p.node, 0
+    clock = p.clock
     row[START_US], row[PER_TICKS], row[PER_US] = clock.start_us, clock.per_ticks, clock.per_us
-    row[TICK], row[AFTER], row[COUNT] = publisher.ticks - count + 1, t.queue.taken - count, count
-    await_replicas(t, row, publisher.node, 1, lag_us)
+    row[TICK], row[AFTER], row[COUNT] = p.ticks - count + 1, t.queue.taken - count, count
+    await_replicas(t, row, p.node, 1, lag_us)
     if last >= 0 and goes_on(t, t.unanswered[last], row):
         t.unanswered[last, COUNT] += count
     else:
@@ -284,15 +284,15 @@ def without_client(rows, count, node):
 
 
 @inner
-def unheard(t, node):
-    """Return for how many of the publisher's messages a replica will not answer."""
+def unheard(t, p, node):
+    """Return for how many of a publisher's messages a replica will not answer."""
     count = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
-        if row[NUMBERED] == t.publisher.number and row[FIRST_NODE + node] == NEVER:
+        if row[NUMBERED] == p.number and row[FIRST_NODE + node] == NEVER:
             count += row[COUNT]
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
-        if row[SENDER] == t.publisher.number and row[FIRST_NODE + node] == NEVER:
+        if row[SENDER] == p.number and row[FIRST_NODE + node] == NEVER:
             count += row[COUNT]
     return count

@@ -16,6 +16,8 @@ from hawb.study.engine_trial import PLACEMENT
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
 from hawb.study.kernel import (
+    crowd_state,
+    crowd_trial,
     khepri_state,
     khepri_trial,
     partitioned_khepri_trial,
@@ -117,6 +119,12 @@ khepri_played = with_parts(played, khepri_trial.PARTS)
 partitioned_khepri_played = with_parts(played, partitioned_khepri_trial.PARTS)
 """The player of a classic queue's trials in a cluster with Khepri whose links may fail."""
 
+crowd_played = with_parts(played, crowd_trial.PARTS)
+"""The player of a classic queue's trials with clients on every node, in any network."""
+
+crowd_khepri_played = with_parts(played, crowd_trial.KHEPRI_PARTS)
+"""The player of such trials in a cluster with Khepri."""
+
 PLAYERS = {
     state.TRIAL: (played, state.WORDS_BEFORE_TABLES),
     khepri_state.KHEPRI_TRIAL: (khepri_played, khepri_state.WORDS_BEFORE_TABLES),
@@ -124,6 +132,8 @@ PLAYERS = {
         partitioned_khepri_played, khepri_state.WORDS_BEFORE_PARTITIONED_TABLES,
     ),
     partitioned_state.PARTITIONED_TRIAL: (partitioned_played, partitioned_state.WORDS_BEFORE_TABLES),
+    crowd_state.CROWDED_TRIAL: (crowd_played, crowd_state.WORDS_BEFORE_TABLES),
+    crowd_state.CROWDED_KHEPRI_TRIAL: (crowd_khepri_played, crowd_state.WORDS_BEFORE_KHEPRI_TABLES),
     quorum_state.QUORUM_TRIAL: (quorum_played, quorum_state.WORDS_BEFORE_TABLES),
     partitioned_quorum_state.PARTITIONED_QUORUM_TRIAL: (
         partitioned_quorum_played, partitioned_quorum_state.WORDS_BEFORE_TABLES,

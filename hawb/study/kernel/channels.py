@@ -112,14 +112,14 @@ def decide(t, k, after, last, rejected, due_us):
 
 
 @inner
-def await_each(t, after, count, delay_us):
-    """Let the publisher's channel wait for answers to its next `count` messages, each so long after its tick."""
-    publisher, last = t.publisher, t.moment.unanswered - 1
+def await_each(t, p, after, count, delay_us):
+    """Let a publisher's channel wait for answers to its next `count` messages, each so long after its tick."""
+    last = t.moment.unanswered - 1
     reserve_row(t.unanswered, last + 1)
     row = t.unanswered[last + 1]
-    row[OF_PUBLISHER], row[OF_NODE], row[CLOCK_US] = publisher.number, publisher.node, publisher.clock.start_us
-    row[CLOCK_TICKS], row[CLOCK_PER_US] = publisher.clock.per_ticks, publisher.clock.per_us
-    row[FROM_TICK], row[FROM_AFTER] = publisher.ticks - count + 1, after
+    row[OF_PUBLISHER], row[OF_NODE], row[CLOCK_US] = p.number, p.node, p.clock.start_us
+    row[CLOCK_TICKS], row[CLOCK_PER_US] = p.clock.per_ticks, p.clock.per_us
+    row[FROM_TICK], row[FROM_AFTER] = p.ticks - count + 1, after
     row[HOW_MANY], row[DELAY] = count, delay_us
     if last >= 0 and goes_on(t.unanswered[last], row):
         t.unanswered[last, HOW_MANY] += count

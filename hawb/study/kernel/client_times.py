@@ -17,16 +17,22 @@ def begin(t):
 @inner
 def watch_clients(t):
     """Note since when offered messages are not confirmed, and ready ones not delivered."""
-    book, now_us = t.book, t.moment.now_us
+    watch(t, t.publisher, t.book)
+
+
+@inner
+def watch(t, p, times):
+    """Note in `times` since when messages of a publisher and for the consumer are not confirmed and not delivered."""
+    now_us = t.moment.now_us
     offers = t.rates[t.moment.bursts, t.moment.hour][0] > 0
-    is_served = not offers or is_confirmed(t, t.publisher)
+    is_served = not offers or is_confirmed(t, p)
     if is_served:
-        book.unconfirmed_us += late_us(book.unconfirmed_since, now_us, t.setup.deadline_us)
-    book.unconfirmed_since = since_us(book.unconfirmed_since, is_served, now_us)
+        times.unconfirmed_us += late_us(times.unconfirmed_since, now_us, t.setup.deadline_us)
+    times.unconfirmed_since = since_us(times.unconfirmed_since, is_served, now_us)
     is_served = not t.consumer.wanted or (t.consumer.state == ACTIVE and is_delivered(t, t.consumer))
     if is_served:
-        book.undelivered_us += late_us(book.undelivered_since, now_us, t.setup.deadline_us)
-    book.undelivered_since = since_us(book.undelivered_since, is_served, now_us)
+        times.undelivered_us += late_us(times.undelivered_since, now_us, t.setup.deadline_us)
+    times.undelivered_since = since_us(times.undelivered_since, is_served, now_us)
 
 
 @inner

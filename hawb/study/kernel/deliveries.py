@@ -38,6 +38,7 @@ from hawb.study.kernel.state import (
     is_running,
     link_us,
     linked,
+    look_at,
     move_row,
     next_number,
     put_on_agenda,
@@ -131,7 +132,7 @@ def deliver(t, flowing, more_room):
     delay_us = 0 if flowing else link_us(t, queue.master, consumer.node)
     number = 0
     if delay_us and is_running(t, consumer.node):
-        schedule(t, delay_us, DELIVERY_ARRIVES, queue.master)
+        schedule(t, delay_us, DELIVERY_ARRIVES, queue.master, consumer.client)
         number = t.moment.counter
     for k in range(1, t.content[0, 0] + 1):
         first = max(after, t.content[k, 0])
@@ -207,6 +208,12 @@ def held(t):
 
 
 @inner
+def unanswered(t):
+    """Return for how many messages of the present master the consumer believes to have to answer."""
+    return windows.total(t.early) + held(t)
+
+
+@inner
 def late_ones(t, last):
     """Return how many stale messages up to `last` the consumer was sent again."""
     count = 0
@@ -234,7 +241,7 @@ def settle(t, count, unheard, flowing):
     bound = answered_up_to(t, count - stale)
     leaving = windows.total(t.late) + windows.count_between(t.content, 0, min(bound, t.consumer.handed))
     leaving -= windows.count_between(t.late, 0, bound)
-    if leaving and not serves(t, SETTLE, count, t.consumer.node, unheard, 0):
+    if leaving and not serves(t, SETTLE, count, t.consumer.node, unheard, t.consumer.client):
         return
     forget_stale(t, stale)
     windows.copy(t.late, t.early, 0, ALL)
@@ -285,6 +292,12 @@ def subscribe(t):
 
 
 @inner
+def is_subscribed(t, consumer):
+    """Return True if the queue has the consumer's subscription."""
+    return consumer.subscribed
+
+
+@inner
 def detach(t):
     """Make what the consumer held stale, since the master is gone; return True if the consumer wants to go on."""
     consumer = t.consumer
@@ -307,13 +320,13 @@ def follow_new_master(t):
 def wants_to_resume(t, subscription):
     """Return True if the client still wants what its channel tries to resume."""
     consumer = t.consumer
-    return consumer.state == ACTIVE and consumer.subscription == subscription and not consumer.subscribed
+    return consumer.state == ACTIVE and consumer.subscription == subscription and not is_subscribed(t, consumer)
 
 
 @inner
 def resume(t, subscription, node):
     """Let the channel consume again."""
-    if wants_to_resume(t, subscription) and serves(t, RESUME, subscription, node, 0, 0):
+    if wants_to_resume(t, subscription) and serves(t, RESUME, subscription, node, 0, t.consumer.client):
         subscribe(t)
         deliver(t, False, 0)
 
@@ -322,7 +335,7 @@ def resume(t, subscription, node):
 def consume(t, node):
     """Run basic.consume of a client at a node."""
     consumer = t.consumer
-    if not is_running(t, node) or not serves(t, CONSUME, 0, node, 0, 0) or consumer.state == ACTIVE:
+    if not is_running(t, node) or not serves(t, CONSUME, 0, node, 0, consumer.client) or consumer.state == ACTIVE:
         return
     if consumer.state == CANCELLED and not is_here(t, consumer.node) and still_holds(t):
         return
@@ -355,10 +368,12 @@ def give_up(t, number):
     """Give up an operation that has waited as long as it may."""
     for k in range(t.queue.waiting):
         if t.waiting[k, NUMBER] == number:
-            kind, subscription = t.waiting[k, KIND], t.waiting[k, A]
+            kind, subscription, client = t.waiting[k, KIND], t.waiting[k, A], t.waiting[k, D]
             for other in range(k, t.queue.waiting - 1):
                 move_row(t.waiting, other + 1, other)
             t.queue.waiting -= 1
-            if kind == RESUME and wants_to_resume(t, subscription):
-                t.consumer.state = CANCELLED
+            if kind == RESUME:
+                look_at(t, client)
+                if wants_to_resume(t, subscription):
+                    t.consumer.state = CANCELLED
             return

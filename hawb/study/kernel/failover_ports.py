@@ -124,7 +124,7 @@ def lose_master(t, q):
     """Let the consumer wait for a master, or cancel it."""
     if wants_to_go_on(t):
         if is_awaited(t, q):
-            schedule(t, 0, RESUME, t.consumer.subscription, t.consumer.node)
+            schedule(t, 0, RESUME, t.consumer.subscription, t.consumer.node, 0, t.consumer.client)
         else:
             t.consumer.state = CANCELLED
 

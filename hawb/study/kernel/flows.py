@@ -5,11 +5,11 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_each
-from hawb.study.kernel.deliveries import ALL, come_back, deliver, fetch, held, late_ones, settle
+from hawb.study.kernel.deliveries import ALL, come_back, deliver, fetch, late_ones, settle, unanswered
 from hawb.study.kernel.mailbox import is_busy
 from hawb.study.kernel.node_ports import focus_on, focused, sides
 from hawb.study.kernel.publishing import wait_in_mailbox
-from hawb.study.kernel.state import KIND, NEVER, SETTLE, A
+from hawb.study.kernel.state import KIND, NEVER, SETTLE, A, D
 from hawb.study.kernel.steady import leave, room_made, ticks_heard, useful_ticks
 from hawb.study.kernel.steady_ports import is_heard
 
@@ -42,7 +42,7 @@ def flow_through(t):
     elif arrived or useful:
         come_back(t, room)
         deliver(t, True, room)
-        if useful and (t.stale[0, 0] or t.early[0, 0] or held(t)):
+        if useful and (t.stale[0, 0] or unanswered(t)):
             settle(t, useful, 0, True)
     settle_each(t)
 
@@ -58,10 +58,10 @@ def answer_later(t, ticks):
     nowhere = 0 if counts else min(ticks, stale)
     if nowhere:
         settle(t, nowhere, 0, True)
-    has = windows.total(t.early) + held(t) + (stale if counts else 0)
+    has = unanswered(t) + (stale if counts else 0)
     for k in range(t.queue.waiting):
-        if t.waiting[k, KIND] == SETTLE:
+        if t.waiting[k, KIND] == SETTLE and t.waiting[k, D] == t.consumer.client:
             has -= t.waiting[k, A]
     count = min(ticks - nowhere, has)
     if count > 0:
-        wait_in_mailbox(t, SETTLE, count, t.consumer.node, 0, 0)
+        wait_in_mailbox(t, SETTLE, count, t.consumer.node, 0, t.consumer.client)

@@ -35,9 +35,11 @@ from hawb.study.kernel.state import (
     NUMBER,
     TIMER,
     B,
+    clients,
     count_times,
     hand_to_engine,
     link_us,
+    look_at,
     move_row,
     next_number,
     put_on_agenda,
@@ -124,16 +126,18 @@ def receive_late(t, q):
 @inner
 def send_what_waited(t):
     """Deliver what was under way a link's latency later, each delivery by itself."""
-    if t.net.deliveries:
-        schedule(t, t.setup.link_us, DELIVERY_ARRIVES, t.net.sender)
-        number = t.moment.counter
-        if t.moment.sent + t.held_up[0, 0] > len(t.sent):
-            hand_to_engine(t)
-            return
-        for k in range(1, t.held_up[0, 0] + 1):
-            note_sent(t, number, t.held_up[k, 0], t.held_up[k, 1])
-        t.moment.counter += t.net.deliveries - 1
-        forget_held_up(t)
+    for client in clients(t):
+        look_at(t, client)
+        if t.net.deliveries:
+            schedule(t, t.setup.link_us, DELIVERY_ARRIVES, t.net.sender, client)
+            number = t.moment.counter
+            if t.moment.sent + t.held_up[0, 0] > len(t.sent):
+                hand_to_engine(t)
+                return
+            for k in range(1, t.held_up[0, 0] + 1):
+                note_sent(t, number, t.held_up[k, 0], t.held_up[k, 1])
+            t.moment.counter += t.net.deliveries - 1
+            forget_held_up(t)
 
 
 @inner
@@ -157,8 +161,10 @@ def cut_as(t, number):
 @inner
 def give_up_what_waited(t):
     """Drop deliveries under way on links that have been given up."""
-    if t.net.deliveries and not sees(t, t.net.sender, t.net.receiver):
-        forget_held_up(t)
+    for client in clients(t):
+        look_at(t, client)
+        if t.net.deliveries and not sees(t, t.net.sender, t.net.receiver):
+            forget_held_up(t)
 
 
 # One side becomes several

@@ -33,7 +33,7 @@ def arrive(t, q, p, count, more_room):
         wait_in_mailbox(t, PUBLISH, count, p.node, 0, p.number)
     elif q.up:
         store(t, count)
-        await_each(t, count, lag_us(t, p))
+        await_each(t, p, count, lag_us(t, p))
     else:
         refuse(t, count)
         answer_refused(t, p.node, count, is_unknown(t))
@@ -117,15 +117,21 @@ def publish_without_channel(t, count, how):
 
 
 @inner
-def open_publisher(t, node):
+def open_publisher(t, p, node):
     """Connect a publisher to a node, if there is something to publish."""
-    publisher, rate = t.publisher, t.rates[t.moment.bursts, t.moment.hour]
+    rate = t.rates[t.moment.bursts, t.moment.hour]
     if rate[0] == 0:
         return
-    clock = publisher.clock
+    clock = p.clock
     clock.start_us, clock.per_ticks, clock.per_us = t.moment.now_us, rate[0], rate[1]
-    publisher.closed, publisher.node, publisher.blocked, publisher.ticks = 0, node, 0, 0
-    publisher.number += 1
+    p.closed, p.node, p.blocked, p.ticks = 0, node, 0, 0
+    number_connection(t, p)
+
+
+@inner
+def number_connection(t, p):
+    """Give a publisher's new connection the next number."""
+    p.number += 1
 
 
 @inner

@@ -274,10 +274,10 @@ def come(t, q, p, count, more_room):
         cut(t, True)
         put_behind(t.ready, after, after + count)
         answers_us = group_answer_us(t, q, p.node, bits_in(t.queue.recorded) - 1, t.setup.persistent)
-        await_each(t, after, count, lag_us(t, p) + answers_us)
+        await_each(t, p, after, count, lag_us(t, p) + answers_us)
         return
     ask_to_take(t, publisher.node, channel, after, count, flows)
-    await_each(t, after, count, NEVER)
+    await_each(t, p, after, count, NEVER)
 
 
 @inner

@@ -116,7 +116,7 @@ def with_letter(fields: list[tuple]) -> np.dtype:
     })  # fmt: skip
 
 
-QUORUM_CONSUMER = record("state subscribed suspected subscription node ticks blocked wanted", clock=CLOCK)
+QUORUM_CONSUMER = record("state subscribed suspected subscription node ticks blocked wanted client", clock=CLOCK)
 QUORUM = record(
     "master up syncing holder here abreast number applied stopped cut_at published_at_place places waiting entries runs"
     " registered out committed moved requeued counted looked led was_down drawn_for store present recorded led_term"

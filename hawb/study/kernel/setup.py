@@ -21,7 +21,8 @@ from hawb.scenario import beginning
 from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.engine_trial import scenario
-from hawb.study.environment import HOURS, ByHour, Environment, Traffic
+from hawb.study.environment import HOURS, ByHour, Environment
+from hawb.study.kernel.crowd_state import CROWDED_KHEPRI_TRIAL, CROWDED_TRIAL
 from hawb.study.kernel.khepri_state import KHEPRI_TRIAL, PARTITIONED_KHEPRI_TRIAL
 from hawb.study.kernel.partitioned_quorum_state import PARTITIONED_QUORUM_TRIAL
 from hawb.study.kernel.partitioned_state import PARTITIONED_TRIAL
@@ -50,7 +51,7 @@ def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarr
     settings = beginning.settings_of(begun)
     (queue,) = beginning.begin(begun, settings).state.queues.values()
     mirroring, traffic = queue.mirroring, environment.traffic
-    consumed = rate_of(traffic.consume_per_s)
+    consumed = rate_of(traffic.consume_per_s) / clients_of(design, environment)
     listed = [settings.node(name) for name in (mirroring.nodes if mirroring else ()) if name in settings.names]
     values = {
         **of_settings(settings), **of_mirroring(mirroring, settings), "seed": seed,
@@ -69,7 +70,7 @@ def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarr
         trial["listed"][0, : len(listed)] = listed
     for name, value in values.items():
         trial["setup"][name] = value
-    trial["rates"] = rates(traffic)
+    trial["rates"] = rates(design, environment)
     return trial
 
 
@@ -97,6 +98,8 @@ def of_mirroring(mirroring: Mirroring | None, settings: Settings) -> dict[str, i
 
 def kind_of(design: Design, environment: Environment) -> np.dtype:
     """Return the record type of a trial."""
+    if environment.traffic.clients is not None:
+        return CROWDED_KHEPRI_TRIAL if design.profile.khepri else CROWDED_TRIAL
     if design.queue_type == "quorum":
         return QUORUM_TRIAL if environment.partitions is None else PARTITIONED_QUORUM_TRIAL
     if design.profile.khepri:
@@ -148,10 +151,16 @@ def procedure(design: Design, environment: Environment) -> dict[str, int]:
     }
 
 
-def rates(traffic: Traffic) -> np.ndarray:
-    """Return the publish rates without and with a burst, by the hour, as ticks in microseconds."""
+def clients_of(design: Design, environment: Environment) -> int:
+    """Return the number of publishers, and of consumers, that share the rates."""
+    return 1 if environment.traffic.clients is None else design.nodes
+
+
+def rates(design: Design, environment: Environment) -> np.ndarray:
+    """Return a publisher's rates without and with a burst, by the hour, as ticks in microseconds."""
+    traffic, clients = environment.traffic, clients_of(design, environment)
     times = (1, traffic.bursts.publish_times if traffic.bursts else 1)
-    found = [[rate_of(traffic.publish_per_s, hour, many) for hour in range(HOURS)] for many in times]
+    found = [[rate_of(traffic.publish_per_s, hour, many) / clients for hour in range(HOURS)] for many in times]
     return np.array([[(rate.numerator, rate.denominator) for rate in day] for day in found])
 
 
@@ -196,13 +205,13 @@ def is_too_slow(design: Design, environment: Environment) -> bool:
     return size_bytes >= design.net_ticktime * environment.timing.network_mb_s * 1_000_000
 
 
-def is_too_fine(_design: Design, environment: Environment) -> bool:
+def is_too_fine(design: Design, environment: Environment) -> bool:
     """Return True if ticks cannot be counted in 64 bits."""
-    consume = rate_of(environment.traffic.consume_per_s)
+    consume = rate_of(environment.traffic.consume_per_s) / clients_of(design, environment)
     return any(
         max(publish, consume.numerator) * 2 * LONGEST_HORIZON_US >= LARGEST
         or consume.numerator * per_us * publish >= LARGEST
-        for publish, per_us in rates(environment.traffic).reshape(-1, 2).tolist()
+        for publish, per_us in rates(design, environment).reshape(-1, 2).tolist()
     )
 
 
@@ -214,7 +223,8 @@ def is_too_late(design: Design, environment: Environment) -> bool:
     timeout_ms, traffic = configured_ms(None, design.profile), environment.traffic
     if timeout_ms is None or traffic.ack == "auto":
         return False
-    return timeout_ms * 1_000 * rate_of(traffic.consume_per_s) < max(traffic.prefetch, 1)
+    rate = rate_of(traffic.consume_per_s) / clients_of(design, environment)
+    return timeout_ms * 1_000 * rate < max(traffic.prefetch, 1)
 
 
 def rate_of_day(environment: Environment) -> float:
@@ -236,6 +246,8 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "consume_per_s: consumers that need more than consumer_timeout for all messages that they hold": is_too_late,
     "publish_per_s, consume_per_s: rates with so many decimal places": is_too_fine,
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
-    "clients: clients on every node": lambda _, environment: environment.traffic.clients is not None,
+    "clients: clients on every node of a quorum queue": lambda design, environment: (
+        design.queue_type == "quorum" and environment.traffic.clients is not None
+    ),
 }  # fmt: skip
 """The reasons why the kernel refuses a design, in the order of reports, each with its predicate."""

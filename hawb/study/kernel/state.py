@@ -74,8 +74,9 @@ BOOK = record(
 )
 CLOCK = record("start_us per_ticks per_us")
 """The clock of a client (`hawb.engine.clients.client_state.Clock`)."""
-PUBLISHER = record("closed node ticks blocked number", clock=CLOCK)
-CONSUMER = record("state subscribed subscription node ticks handed blocked wanted", clock=CLOCK)
+PUBLISHER = record("closed node ticks blocked number client", clock=CLOCK)
+CONSUMER = record("state subscribed subscription node ticks handed blocked wanted client", clock=CLOCK)
+"""A publisher and a consumer; `client` is the node that they prefer, 0 if they are the only ones."""
 MOMENT = record(
     "now_us counter agenda awaiting unanswered sent poll_us hour bursts virgin handed forgotten without_member"
 )
@@ -250,6 +251,20 @@ def look_from(t, node):
 @inner
 def look_from_outside(t):
     """Make the side the current one on which commands act that name no node."""
+
+
+# Functions with another version for clients on every node (`crowd_state`)
+
+
+@inner
+def clients(t):
+    """Return the nodes that clients prefer: the first."""
+    return range(1)
+
+
+@inner
+def look_at(t, client):
+    """Make the consumer that prefers a node the current one."""
 
 
 # Facts

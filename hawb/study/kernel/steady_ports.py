@@ -77,7 +77,7 @@ def end(t, p, reason):
 
 @inner
 def in_mailbox(t, q, p):
-    """Return how many of the publisher's messages the queue has not read."""
+    """Return how many of a publisher's messages the queue has not read."""
     count = 0
     for k in range(q.waiting):
         if t.waiting[k, KIND] == PUBLISH and t.waiting[k, D] == p.number:
@@ -87,8 +87,8 @@ def in_mailbox(t, q, p):
 
 @inner
 def unheard(t, p, node):
-    """Return for how many of the publisher's messages a replica will not answer."""
-    return answers.unheard(t, node)
+    """Return for how many of a publisher's messages a replica will not answer."""
+    return answers.unheard(t, p, node)
 
 
 @inner
@@ -124,8 +124,10 @@ def is_subscribed(t, q, c):
     return c.subscribed
 
 
-has_to_itself = is_subscribed
-"""Return True if the consumer is subscribed: there is no other."""
+@inner
+def has_to_itself(t, q, c):
+    """Return True if the consumer is subscribed: there is no other."""
+    return is_subscribed(t, q, c)
 
 
 @inner

@@ -58,6 +58,7 @@ from hawb.study.kernel.state import (
     C,
     D,
     earliest,
+    look_at,
     remove_row,
     row_due_us,
 )
@@ -87,6 +88,17 @@ def set_up(t):
     for k in range(t.queue.mirrors):
         t.synchronised[k] = t.mirrors[t.queue.mirrors - 1 - k]
     set_up_store(t)
+    set_up_clients(t)
+
+
+@inner
+def set_up_clients(t):
+    """Do nothing: there is one publisher and one consumer."""
+
+
+@inner
+def clear_clients(t):
+    """Do nothing: there is one publisher and one consumer."""
 
 
 @inner
@@ -107,6 +119,7 @@ def clean_up(t, words, beginning):
     windows.clear(t.delivered_twice)
     windows.clear(t.lost)
     windows.clear(t.unwritten)
+    clear_clients(t)
 
 
 # Events
@@ -120,6 +133,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == CONFIRMS_DUE:
         settle_batches(t, a)
     elif kind == DELIVERY_ARRIVES:
+        look_at(t, b)
         arrive(t, number, a)
     elif kind == AUTOMATIC_SYNC:
         synchronise(t, t.queue)
@@ -148,16 +162,20 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == PUBLISH:
         publish(t, a, b, c, d)
     elif kind == SETTLE:
+        look_at(t, d)
         settle(t, a, c, False)
     elif kind == CONSUME:
+        look_at(t, d)
         consume(t, b)
     elif kind == RESUME:
+        look_at(t, d)
         resume(t, a, b)
     elif kind == GIVE_UP:
         give_up(t, a)
     elif kind == MANUAL_SYNC:
         synchronise_by_hand(t, t.queue, a)
     elif kind == CONSUMER_CLOSES:
+        look_at(t, a)
         close(t)
     elif kind == DECLARE:
         declare_again(t, a)

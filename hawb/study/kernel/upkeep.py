@@ -76,18 +76,28 @@ def start_idle(t):
 @inner
 def is_content(t):
     """Return True if clients are connected as they want, and nothing is left to do."""
-    publishes = follows_rate(t, t.rates[t.moment.bursts, t.moment.hour])
-    consumes = (t.consumer.state == ACTIVE) == bool(t.consumer.wanted)
-    return publishes and consumes and not idle(t) and not t.work.left and not t.moment.without_member
+    return are_connected(t) and not idle(t) and not t.work.left and not t.moment.without_member
 
 
 @inner
-def follows_rate(t, rate):
-    """Return True if the publisher publishes at the present rate."""
-    publisher = t.publisher
-    if publisher.closed:
+def are_connected(t):
+    """Return True if publisher and consumer are connected as they want."""
+    return follows_rate(t, t.publisher) and is_where_it_wants(t)
+
+
+@inner
+def is_where_it_wants(t):
+    """Return True if the consumer is subscribed, or stays away, as it wants."""
+    return (t.consumer.state == ACTIVE) == bool(t.consumer.wanted)
+
+
+@inner
+def follows_rate(t, p):
+    """Return True if a publisher publishes at the present rate."""
+    rate = t.rates[t.moment.bursts, t.moment.hour]
+    if p.closed:
         return rate[0] == 0
-    return publisher.clock.per_ticks == rate[0] and publisher.clock.per_us == rate[1]
+    return p.clock.per_ticks == rate[0] and p.clock.per_us == rate[1]
 
 
 @inner
@@ -132,27 +142,32 @@ def look_after(t):
 
 @inner
 def keep_publishing(t):
-    """Connect the publisher to the first node that takes clients if it is not connected.
+    """Connect the publisher if it is not connected, and let it follow its rate."""
+    keep_connected(t, t.publisher)
+
+
+@inner
+def keep_connected(t, p):
+    """Connect a publisher to the node that it prefers, or the next one that takes clients, if it is not connected.
 
     Let it follow its rate if it is not blocked.
     """
-    publisher = t.publisher
-    if not publisher.closed:
-        if not publisher.blocked and not follows_rate(t, t.rates[t.moment.bursts, t.moment.hour]):
+    if not p.closed:
+        if not p.blocked and not follows_rate(t, p):
             look_from_outside(t)
-            close_publisher(t, publisher, NODE_DOWN)
-            open_publisher(t, publisher.node)
+            close_publisher(t, p, NODE_DOWN)
+            open_publisher(t, p, p.node)
         return
-    node = open_node(t)
+    node = open_node(t, p.client)
     if node != NONE:
         if t.rates[t.moment.bursts, t.moment.hour][0]:
             look_from_outside(t)
-        open_publisher(t, node)
+        open_publisher(t, p, node)
 
 
 @inner
 def keep_consuming(t):
-    """Connect the consumer to the first node that takes clients if it is not connected and the queue is served.
+    """Connect the consumer, in the same way, if it is not connected and the queue is served.
 
     Close it if it is not to consume.
     """
@@ -160,12 +175,12 @@ def keep_consuming(t):
     if not consumer.wanted and consumer.state == ACTIVE:
         close_consumer(t)
     elif consumer.wanted and consumer.state != ACTIVE:
-        node = open_node(t)
+        node = open_node(t, consumer.client)
         if node != NONE:
             look_from(t, node)
             if t.queue.up and not t.queue.syncing:
                 connect(t, node)
-                schedule(t, link_us(t, node, t.queue.master), CONSUME, 0, node)
+                schedule(t, link_us(t, node, t.queue.master), CONSUME, 0, node, 0, consumer.client)
 
 
 @inner
@@ -173,7 +188,7 @@ def close_consumer(t):
     """Let the consumer close its channel."""
     connect(t, t.consumer.node)
     look_from(t, t.consumer.node)
-    schedule(t, 0, CONSUMER_CLOSES)
+    schedule(t, 0, CONSUMER_CLOSES, t.consumer.client)
 
 
 @inner
@@ -182,12 +197,16 @@ def connect(t, node):
 
 
 @inner
-def open_node(t):
-    """Return the first node that takes clients; NONE if none does."""
+def open_node(t, first):
+    """Return the first node from `first` on that takes clients, or else the first before it; NONE if none does."""
+    found = NONE
     for node in range(t.setup.nodes):
         if runs_anywhere(t, node) and not t.nodes[node].drained:
-            return node
-    return NONE
+            if node >= first:
+                return node
+            if found == NONE:
+                found = node
+    return found
 
 
 # Repairs by an operator
@@ -215,7 +234,7 @@ def force_boot(t):
 def restore_queue(t):
     """Declare the queue that was lost with its node."""
     if t.queue.gone:
-        node = open_node(t)
+        node = open_node(t, 0)
         if node == NONE or not t.setup.client_local:
             hand_to_engine(t)
         schedule(t, 0, DECLARE, node)
@@ -340,11 +359,9 @@ def act(t, kind, about):
     elif kind in (KILL, STOP, POWER_OFF, LOSE_DISK):
         keep_down(t, kind, about)
     elif kind == CONSUMERS_AWAY:
-        t.consumer.wanted = 0
-        if t.consumer.node != NONE:
-            close_consumer(t)
+        send_away(t)
     elif kind == CONSUMERS_BACK:
-        t.consumer.wanted = 1
+        let_consume(t)
     elif kind == MAINTENANCE:
         begin_work(t, about, t.setup.maintenance_us)
     elif kind == ROLLING_UPGRADE:
@@ -378,5 +395,25 @@ def change_rate(t, kind, about):
         t.moment.hour = about
     elif kind == BURST:
         t.moment.bursts = about
+    follow_rate(t)
+
+
+@inner
+def follow_rate(t):
+    """Apply the present rate to the publisher."""
     if not t.publisher.closed:
         keep_publishing(t)
+
+
+@inner
+def send_away(t):
+    """Close the consumer's channel, and keep it closed."""
+    t.consumer.wanted = 0
+    if t.consumer.node != NONE:
+        close_consumer(t)
+
+
+@inner
+def let_consume(t):
+    """Let the consumer consume again."""
+    t.consumer.wanted = 1

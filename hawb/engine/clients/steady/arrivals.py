@@ -28,7 +28,7 @@ def arrive(turn: Turn, queue: Queue | None, publisher: Publisher, count: int, mo
     """
     turn.step, sent = publisher.step, operation(publisher, count)
     if queue is not None and not queue.has_group and keeps(turn, queue, publisher.node):
-        wait_in_mailbox(turn, queue, sent)
+        wait_in_mailbox(turn, turn.queues[queue.name], sent)  # another publisher's flow may have come into it
     else:
         come(turn, publisher, replace(sent, more_room=more_room))
 

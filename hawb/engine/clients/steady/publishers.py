@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 
 from hawb.engine.clients.client_state import Clock, Publisher
 from hawb.engine.core.turn import Turn
 
 
-def clock_from(turn: Turn, rate: float) -> Clock:
+def clock_from(turn: Turn, rate: float | Fraction) -> Clock:
     """Return a clock that starts now with `rate` ticks a second; a rate of 0.1 is exactly a tenth."""
-    ticks, us = Decimal(str(rate)).scaleb(-6).as_integer_ratio()
-    return Clock(turn.now_us, ticks, us)
+    return Clock(turn.now_us, *(Fraction(str(rate)) / 1_000_000).as_integer_ratio())
 
 
 def start(turn: Turn, publisher: Publisher) -> None:
