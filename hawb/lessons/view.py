@@ -28,8 +28,8 @@ from hawb.views.story import pictures
 STYLE = (
     "<style>.hawb-lesson summary {cursor: pointer} .hawb-lesson p {margin: 4px 0; line-height: 1.4} "
     ".hawb-lesson p.hawb-moment {margin-top: 12px} .hawb-lesson .hawb-said {white-space: pre-wrap} "
-    ".hawb-lesson pre.hawb-said {margin: 4px 0; font-family: var(--jp-code-font-family, monospace); "
-    "word-break: normal; overflow-wrap: anywhere}</style>"
+    ".hawb-lesson pre.hawb-said {margin: 4px 0; font: 1em/1.4 ui-monospace, monospace; word-break: normal; "
+    "overflow-wrap: anywhere}</style>"
 )
 TRUTH = "text/vnd.hawb.truth"
 
