@@ -48,7 +48,8 @@ DAY = int(os.environ.setdefault("HAWB_DAY", str(datetime.now(UTC).toordinal())))
 GROUPS = (
     # What compiles the kernel, what shares a Spark session and plays what was compiled before, and the notebooks that
     # share one Java.
-    "test_kernel_agreement test_kernel_partitions test_kernel_quorum test_compiled_search test_local_search "
+    "test_kernel_agreement test_kernel_partitions test_kernel_quorum test_kernel_many_clients test_compiled_search "
+    "test_local_search "
     "test_trial_rows test_kernel_block test_kernel_mathematics test_kernel_simpy_model test_compiled_rules "
     "test_renewals test_talking test_live "
     "test_pipeline test_estimates test_prices test_tables test_audit test_explore test_sources test_numbers "

@@ -193,8 +193,8 @@ def of_trials(table: str) -> Callable:
               help="How many trials each task plays into one file.  [default: depends on their cost, at most"
                    " 25,000]")  # fmt: skip
 @click.option("--compact", is_flag=True,
-              help="At the end, rewrite each batch into files of --rows-per-file rows, by default"
-                   " 1,000,000.")  # fmt: skip
+              help="At the end, merge many small files into fewer: each has at most 1,000,000 rows, or as many as"
+                   " --rows-per-file says.")  # fmt: skip
 @of_trials("faults")
 @of_trials("losses")
 @click.option(

@@ -4,7 +4,7 @@ The kernel plays what the engine plays, event by event: the same events at the s
 the same counter behind the same draws, for one queue, without a trace. It compiles RabbitMQ's decisions from
 `hawb.rules`. `setup.refused` refuses by name what it leaves out. A trial in which only the course of events shows that
 the kernel cannot follow, or that a table is too small, falls back to the engine (`state.hand_to_engine`).
-`test_kernel_agreement.py`, `test_kernel_partitions.py`, `test_kernel_khepri.py`, `test_kernel_crowd.py` and
+`test_kernel_agreement.py`, `test_kernel_partitions.py`, `test_kernel_khepri.py`, `test_kernel_many_clients.py` and
 `test_kernel_quorum.py` of `tests/study` check that both do the same.
 
 Messages are numbered by those that the queue has taken, without refused ones. So a queue's content is a few windows,
@@ -41,9 +41,10 @@ that trials without partitions are as fast as if there were none.
 
 For clients on every node, other parts are put in the place of these, in a network whose links may fail or not.
 
-- `crowd_state`: the record of a trial, and the current consumer
-- `crowd_deliveries`, `crowd_flows`: messages dealt among consumers (`hawb.engine.clients.dealing`), and their flows
-- `crowd_trial`: the parts of a trial that differ, and what they replace
+- `many_clients_state`: the record of a trial, and the current consumer
+- `many_clients_deliveries`, `many_clients_flows`: messages dealt among consumers (`hawb.engine.clients.dealing`), and
+  their flows
+- `many_clients_trial`: the parts of a trial that differ, and what they replace
 
 For a quorum queue, message by message of its Raft group, the same holds. What it shares with a classic queue's trial is
 compiled from the same code with other parts, too, so that a study of the one does not wait until the other is compiled.

@@ -16,10 +16,10 @@ from hawb.study.engine_trial import PLACEMENT
 from hawb.study.environment import Environment
 from hawb.study.histories import drawn
 from hawb.study.kernel import (
-    crowd_state,
-    crowd_trial,
     khepri_state,
     khepri_trial,
+    many_clients_state,
+    many_clients_trial,
     partitioned_khepri_trial,
     partitioned_quorum_state,
     partitioned_quorum_trial,
@@ -119,10 +119,10 @@ khepri_played = with_parts(played, khepri_trial.PARTS)
 partitioned_khepri_played = with_parts(played, partitioned_khepri_trial.PARTS)
 """The player of a classic queue's trials in a cluster with Khepri whose links may fail."""
 
-crowd_played = with_parts(played, crowd_trial.PARTS)
+many_clients_played = with_parts(played, many_clients_trial.PARTS)
 """The player of a classic queue's trials with clients on every node, in any network."""
 
-crowd_khepri_played = with_parts(played, crowd_trial.KHEPRI_PARTS)
+many_clients_khepri_played = with_parts(played, many_clients_trial.KHEPRI_PARTS)
 """The player of such trials in a cluster with Khepri."""
 
 PLAYERS = {
@@ -132,8 +132,10 @@ PLAYERS = {
         partitioned_khepri_played, khepri_state.WORDS_BEFORE_PARTITIONED_TABLES,
     ),
     partitioned_state.PARTITIONED_TRIAL: (partitioned_played, partitioned_state.WORDS_BEFORE_TABLES),
-    crowd_state.CROWDED_TRIAL: (crowd_played, crowd_state.WORDS_BEFORE_TABLES),
-    crowd_state.CROWDED_KHEPRI_TRIAL: (crowd_khepri_played, crowd_state.WORDS_BEFORE_KHEPRI_TABLES),
+    many_clients_state.MANY_CLIENTS_TRIAL: (many_clients_played, many_clients_state.WORDS_BEFORE_TABLES),
+    many_clients_state.MANY_CLIENTS_KHEPRI_TRIAL: (
+        many_clients_khepri_played, many_clients_state.WORDS_BEFORE_KHEPRI_TABLES,
+    ),
     quorum_state.QUORUM_TRIAL: (quorum_played, quorum_state.WORDS_BEFORE_TABLES),
     partitioned_quorum_state.PARTITIONED_QUORUM_TRIAL: (
         partitioned_quorum_played, partitioned_quorum_state.WORDS_BEFORE_TABLES,

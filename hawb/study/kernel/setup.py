@@ -22,8 +22,8 @@ from hawb.study import histories
 from hawb.study.design import Design
 from hawb.study.engine_trial import scenario
 from hawb.study.environment import HOURS, ByHour, Environment
-from hawb.study.kernel.crowd_state import CROWDED_KHEPRI_TRIAL, CROWDED_TRIAL
 from hawb.study.kernel.khepri_state import KHEPRI_TRIAL, PARTITIONED_KHEPRI_TRIAL
+from hawb.study.kernel.many_clients_state import MANY_CLIENTS_KHEPRI_TRIAL, MANY_CLIENTS_TRIAL
 from hawb.study.kernel.partitioned_quorum_state import PARTITIONED_QUORUM_TRIAL
 from hawb.study.kernel.partitioned_state import PARTITIONED_TRIAL
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
@@ -99,7 +99,7 @@ def of_mirroring(mirroring: Mirroring | None, settings: Settings) -> dict[str, i
 def kind_of(design: Design, environment: Environment) -> np.dtype:
     """Return the record type of a trial."""
     if environment.traffic.clients is not None:
-        return CROWDED_KHEPRI_TRIAL if design.profile.khepri else CROWDED_TRIAL
+        return MANY_CLIENTS_KHEPRI_TRIAL if design.profile.khepri else MANY_CLIENTS_TRIAL
     if design.queue_type == "quorum":
         return QUORUM_TRIAL if environment.partitions is None else PARTITIONED_QUORUM_TRIAL
     if design.profile.khepri:

@@ -253,7 +253,7 @@ def look_from_outside(t):
     """Make the side the current one on which commands act that name no node."""
 
 
-# Functions with another version for clients on every node (`crowd_state`)
+# Functions with another version for clients on every node (`many_clients_state`)
 
 
 @inner

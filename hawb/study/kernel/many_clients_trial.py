@@ -5,13 +5,13 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import (
     client_times,
-    crowd_deliveries,
-    crowd_flows,
-    crowd_state,
     deliveries,
     departure,
     failover_ports,
     flows,
+    many_clients_deliveries,
+    many_clients_flows,
+    many_clients_state,
     network_ports,
     partitioned_khepri_trial,
     partitioned_state,
@@ -24,11 +24,11 @@ from hawb.study.kernel import (
 )
 from hawb.study.kernel.answers import client_gone
 from hawb.study.kernel.client_times import watch
-from hawb.study.kernel.crowd_deliveries import cancel, close_at, list_active, wait_for_master
-from hawb.study.kernel.crowd_state import keep_circle, look_at, take_circle
 from hawb.study.kernel.deliveries import close
 from hawb.study.kernel.departure import has_master
 from hawb.study.kernel.mailbox import is_awaited
+from hawb.study.kernel.many_clients_deliveries import cancel, close_at, list_active, wait_for_master
+from hawb.study.kernel.many_clients_state import keep_circle, look_at, take_circle
 from hawb.study.kernel.state import (
     CLOSED,
     MOST_NODES,
@@ -160,7 +160,7 @@ def lose_master(t, q):
 def close_masters_consumers(t, node):
     """Close the consumers at a stopping node of the master on it; return True if there were any."""
     closes = False
-    for k in range(t.crowd.subscribed_once):
+    for k in range(t.all_clients.subscribed_once):
         look_at(t, t.by_subscription[k])
         if has_master(t, node) and t.consumer.node == node and t.consumer.state != CLOSED:
             close(t)
@@ -217,25 +217,26 @@ def undelivered_us(t):
 
 
 OF_CLIENTS = {
-    state.look_at: look_at, state.clients: crowd_state.clients,
-    **{getattr(steady_ports, port): getattr(crowd_flows, port) for port in (
+    state.look_at: look_at, state.clients: many_clients_state.clients,
+    **{getattr(steady_ports, port): getattr(many_clients_flows, port) for port in (
         "publishers", "publishers_to", "rated_consumers", "is_subscribed", "has_to_itself", "within_reach",
         "stale_count", "lacked_up_to", "answers_until",
     )},
-    **{getattr(deliveries, name): getattr(crowd_deliveries, name) for name in (
+    **{getattr(deliveries, name): getattr(many_clients_deliveries, name) for name in (
         "held", "unanswered", "still_holds", "late_ones", "come_back", "deliver", "settle", "subscribe",
         "is_subscribed", "consume", "close",
     )},
-    flows.flow_through: crowd_flows.flow_through,
-    **{getattr(failover_ports, port): getattr(crowd_deliveries, port) for port in ("detach", "follow_new_master")},
-    failover_ports.lose_master: lose_master, network_ports.lose_sight: crowd_deliveries.lose_sight,
+    flows.flow_through: many_clients_flows.flow_through,
+    failover_ports.detach: many_clients_deliveries.detach,
+    failover_ports.follow_new_master: many_clients_deliveries.follow_new_master,
+    failover_ports.lose_master: lose_master, network_ports.lose_sight: many_clients_deliveries.lose_sight,
     departure.close_masters_consumers: close_masters_consumers, departure.disconnect: disconnect,
     departure.clients_gone: clients_gone,
     partitioned_state.put_aside: put_aside, partitioned_state.take_up: take_up,
     publishing.number_connection: number_connection,
     client_times.watch_clients: watch_clients, client_times.unconfirmed_us: unconfirmed_us,
     client_times.undelivered_us: undelivered_us,
-    trial.set_up_clients: crowd_state.set_up_clients, trial.clear_clients: crowd_state.clear_clients,
+    trial.set_up_clients: many_clients_state.set_up_clients, trial.clear_clients: many_clients_state.clear_clients,
     **{getattr(upkeep, name): part for name, part in (
         ("keep_publishing", keep_publishing), ("follow_rate", follow_rate), ("keep_consuming", keep_consuming),
         ("send_away", send_away), ("let_consume", let_consume), ("are_connected", are_connected),

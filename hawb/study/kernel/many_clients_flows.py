@@ -5,11 +5,11 @@ from __future__ import annotations
 from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_each
-from hawb.study.kernel.crowd_deliveries import come_back, copy_common, find_ready, hand_out, unanswered
-from hawb.study.kernel.crowd_state import is_in_circle, look_at, put_down
 from hawb.study.kernel.deliveries import settle
 from hawb.study.kernel.flows import answer_later
 from hawb.study.kernel.mailbox import is_busy
+from hawb.study.kernel.many_clients_deliveries import come_back, copy_common, find_ready, hand_out, unanswered
+from hawb.study.kernel.many_clients_state import is_in_circle, look_at, put_down
 from hawb.study.kernel.state import CLOSED, NONE, is_here, is_running
 from hawb.study.kernel.steady import leave, room_made, ticks_heard, useful_ticks
 from hawb.study.kernel.steady_ports import is_heard
@@ -45,7 +45,7 @@ def is_subscribed(t, q, c):
 @inner
 def has_to_itself(t, q, c):
     """Return True if a consumer is the only one that is subscribed."""
-    return t.crowd.circle == 1 and t.circle[0] == c.client
+    return t.all_clients.circle == 1 and t.circle[0] == c.client
 
 
 @inner
@@ -153,7 +153,7 @@ def flow_through(t):
     This is `hawb.engine.clients.steady.flows.flow_through`.
     """
     queue, arrived, answers, is_waiting = t.queue, 0, 0, False
-    for k in range(t.crowd.subscribed_once):
+    for k in range(t.all_clients.subscribed_once):
         client = t.by_subscription[k]
         look_at(t, client)
         consumer = t.consumer
@@ -166,11 +166,11 @@ def flow_through(t):
         answers += t.useful[client]
     for p in publishers(t):
         arrived += leave(t, queue, p, 0)
-    for k in range(t.crowd.subscribed_once):
+    for k in range(t.all_clients.subscribed_once):
         look_at(t, t.by_subscription[k])
         t.consumer.ticks += t.fresh[t.consumer.client]
     if is_waiting:
-        for k in range(t.crowd.subscribed_once):
+        for k in range(t.all_clients.subscribed_once):
             look_at(t, t.by_subscription[k])
             if is_heard(t, t.consumer):
                 answer_later(t, t.useful[t.consumer.client])
@@ -182,12 +182,12 @@ def flow_through(t):
 @inner
 def serve(t):
     """Deliver to consumers as far as they have credit, and apply their answers."""
-    for k in range(t.crowd.subscribed_once):
+    for k in range(t.all_clients.subscribed_once):
         look_at(t, t.by_subscription[k])
         if is_heard(t, t.consumer):
             come_back(t, t.more_room[t.consumer.client])
     hand_out(t, True)
-    for k in range(t.crowd.subscribed_once):
+    for k in range(t.all_clients.subscribed_once):
         look_at(t, t.by_subscription[k])
         ticks = t.useful[t.consumer.client]
         if ticks and (t.stale[0, 0] or unanswered(t)):

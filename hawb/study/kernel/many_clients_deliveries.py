@@ -10,7 +10,8 @@ from types import SimpleNamespace
 from hawb.engine.clients import dealing, dealing_ports
 from hawb.study.compiled import Binding, inner
 from hawb.study.kernel import deliveries, windows
-from hawb.study.kernel.crowd_state import (
+from hawb.study.kernel.deliveries import forget_stale, note_sent, receive, serves, take_out
+from hawb.study.kernel.many_clients_state import (
     is_in_circle,
     join_circle,
     leave_circle,
@@ -18,7 +19,6 @@ from hawb.study.kernel.crowd_state import (
     pick_up,
     put_down,
 )
-from hawb.study.kernel.deliveries import forget_stale, note_sent, receive, serves, take_out
 from hawb.study.kernel.state import (
     ACTIVE,
     CANCELLED,
@@ -139,15 +139,15 @@ def come_back(t, more_room):
 @inner
 def takers(t, h):
     """Return how many consumers are in the circle."""
-    return t.crowd.takers
+    return t.all_clients.takers
 
 
 @inner
 def next_taker(t, h):
     """Take the consumer whose turn it is out of the circle, and return it."""
     client = t.taking[0]
-    t.crowd.takers -= 1
-    for k in range(t.crowd.takers):
+    t.all_clients.takers -= 1
+    for k in range(t.all_clients.takers):
         t.taking[k] = t.taking[k + 1]
     return client
 
@@ -168,8 +168,8 @@ def pass_over(t, h, c):
 def give(t, h, c, count):
     """Give a consumer the first messages that wait."""
     if not t.hands[c, 0, 0]:
-        t.hand_order[t.crowd.in_flow] = c
-        t.crowd.in_flow += 1
+        t.hand_order[t.all_clients.in_flow] = c
+        t.all_clients.in_flow += 1
     if t.room[c] > 0:
         t.room[c] -= count
     while count > 0:
@@ -187,8 +187,8 @@ def leaves_with_last_credit(t, h):
 @inner
 def put_last(t, h, c):
     """Put a consumer last into the circle."""
-    t.taking[t.crowd.takers] = c
-    t.crowd.takers += 1
+    t.taking[t.all_clients.takers] = c
+    t.all_clients.takers += 1
 
 
 deal = Binding(dealing_ports.PORTS, SimpleNamespace(
@@ -208,17 +208,17 @@ def deliver(t, flowing, more_room):
 @inner
 def hand_out(t, flowing):
     """Send what is ready to the consumers, up to their credit and `more_room`. What flows arrives at once."""
-    if not t.queue.up or t.queue.syncing or not t.crowd.circle:
+    if not t.queue.up or t.queue.syncing or not t.all_clients.circle:
         return
     find_ready(t)
-    current, waiting = t.crowd.current, windows.total(t.ready)
+    current, waiting = t.all_clients.current, windows.total(t.ready)
     begin_circle(t)
-    if not waiting or not t.crowd.takers:
+    if not waiting or not t.all_clients.takers:
         return
     deal(t, 0, waiting, flowing)
     end_circle(t)
     pick_up(t, current)
-    for k in range(t.crowd.in_flow):
+    for k in range(t.all_clients.in_flow):
         look_at(t, t.hand_order[k])
         hand_over(t, t.hands[t.hand_order[k]], flowing)
     look_at(t, current)
@@ -227,8 +227,8 @@ def hand_out(t, flowing):
 @inner
 def begin_circle(t):
     """Let the consumers that are not passed over take their turns, with empty hands."""
-    t.crowd.takers = t.crowd.in_flow = 0
-    for k in range(t.crowd.circle):
+    t.all_clients.takers = t.all_clients.in_flow = 0
+    for k in range(t.all_clients.circle):
         client = t.circle[k]
         if not t.consumers[client].blocked:
             put_last(t, 0, client)
@@ -240,12 +240,12 @@ def begin_circle(t):
 @inner
 def end_circle(t):
     """Put the consumers whose turn was last in the circle first, in their order, and behind them the others."""
-    for k in range(t.crowd.takers):
+    for k in range(t.all_clients.takers):
         leave_circle(t, t.taking[k])
-    for k in range(t.crowd.circle):
+    for k in range(t.all_clients.circle):
         put_last(t, 0, t.circle[k])
-    t.crowd.circle = 0
-    for k in range(t.crowd.takers):
+    t.all_clients.circle = 0
+    for k in range(t.all_clients.takers):
         join_circle(t, t.taking[k])
 
 
@@ -339,18 +339,18 @@ def consume(t, node):
     first = not subscription
     consumes(t, node)
     if first and t.consumer.subscription:
-        t.by_subscription[t.crowd.subscribed_once] = t.consumer.client
-        t.crowd.subscribed_once += 1
+        t.by_subscription[t.all_clients.subscribed_once] = t.consumer.client
+        t.all_clients.subscribed_once += 1
 
 
 @inner
 def detach(t, q):
     """Make what consumers held of the master stale; those of the circle are remembered until they follow (`taking`)."""
-    t.crowd.takers = 0
-    for k in range(t.crowd.circle):
+    t.all_clients.takers = 0
+    for k in range(t.all_clients.circle):
         put_last(t, 0, t.circle[k])
-    t.crowd.circle = 0
-    for k in range(t.crowd.subscribed_once):
+    t.all_clients.circle = 0
+    for k in range(t.all_clients.subscribed_once):
         look_at(t, t.by_subscription[k])
         consumer = t.consumer
         if consumer.state != CLOSED and is_here(t, consumer.node):
@@ -373,11 +373,12 @@ def list_active(t):
     They are in the order of the circle that ended; those that were not in it come first.
     """
     count = 0
-    for k in range(t.crowd.subscribed_once):
-        if not is_among(t.taking, t.crowd.takers, t.by_subscription[k]) and wants_to_go_on(t, t.by_subscription[k]):
-            t.hand_order[count] = t.by_subscription[k]
+    for k in range(t.all_clients.subscribed_once):
+        client = t.by_subscription[k]
+        if not is_among(t.taking, t.all_clients.takers, client) and wants_to_go_on(t, client):
+            t.hand_order[count] = client
             count += 1
-    for k in range(t.crowd.takers):
+    for k in range(t.all_clients.takers):
         if wants_to_go_on(t, t.taking[k]):
             t.hand_order[count] = t.taking[k]
             count += 1
@@ -428,7 +429,7 @@ def close(t):
 @inner
 def close_at(t, node):
     """Close the consumers at a node; those that another side has closed leave this side's circle."""
-    for k in range(t.crowd.subscribed_once):
+    for k in range(t.all_clients.subscribed_once):
         look_at(t, t.by_subscription[k])
         if t.consumer.node == node:
             if t.consumer.state == CLOSED:
@@ -439,7 +440,7 @@ def close_at(t, node):
 @inner
 def lose_sight(t, q):
     """Remove consumers on other sides, and send what they held to the others."""
-    for k in range(t.crowd.subscribed_once):
+    for k in range(t.all_clients.subscribed_once):
         look_at(t, t.by_subscription[k])
         if not is_here(t, t.consumer.node):
             leave_circle(t, t.consumer.client)

@@ -27,7 +27,7 @@ from hawb.study.kernel.state import (
     without_nodes,
 )
 
-CROWD = record("current circle takers subscribed_once in_flow")
+ALL_CLIENTS = record("current circle takers subscribed_once in_flow")
 """The current consumer; how many consumers are in the circle, in the circle while messages are dealt, and in the order
 of their first subscriptions; whether a flow makes room for deliveries."""
 CLIENT = record("unconfirmed_us unconfirmed_since undelivered_us undelivered_since sender receiver deliveries")
@@ -38,7 +38,7 @@ MOST_IN_LINE, MOST_PIECES, MOST_SENT = 513, 5_141, 12_007
 messages, which are dealt one by one (`hawb.engine.clients.dealing`); and for what is under way to consumers."""
 
 
-def crowded(trial: np.dtype) -> np.dtype:
+def with_many_clients(trial: np.dtype) -> np.dtype:
     """Return the record type of a trial with clients on every node, from that of one with one of each.
 
     The trial's fields keep their order.
@@ -49,7 +49,8 @@ def crowded(trial: np.dtype) -> np.dtype:
     of_each = ("circle", "taking", "by_subscription", "room", "more_room", "useful", "fresh", "hand_order")
     of_windows = (MOST_PIECES, 2)
     fields = [
-        *known[:tables], ("crowd", CROWD), ("clients", CLIENT, (MOST_NODES,)), ("consumers", CONSUMER, (MOST_NODES,)),
+        *known[:tables], ("all_clients", ALL_CLIENTS), ("clients", CLIENT, (MOST_NODES,)),
+        ("consumers", CONSUMER, (MOST_NODES,)),
         ("publishers", PUBLISHER, (MOST_NODES + 1,)), *((name, np.int64, (MOST_NODES,)) for name in of_each),
         ("kept_circle", np.int64, (MOST_SIDES, MOST_NODES + 1)),
         *known[tables:],
@@ -71,7 +72,7 @@ def longer(name: str, form: np.dtype, shape: tuple[int, ...] = ()) -> tuple:
     return (form, tuple(rows.get(size, size) for size in shape)) if shape else (form,)
 
 
-CROWDED_TRIAL, CROWDED_KHEPRI_TRIAL = map(crowded, (PARTITIONED_TRIAL, PARTITIONED_KHEPRI_TRIAL))
+MANY_CLIENTS_TRIAL, MANY_CLIENTS_KHEPRI_TRIAL = map(with_many_clients, (PARTITIONED_TRIAL, PARTITIONED_KHEPRI_TRIAL))
 """One trial, in one piece of memory.
 
 Of the current consumer `held` are the messages whose answer the queue waits for, `stale` those from masters that are
@@ -83,7 +84,7 @@ other tables are for one call only.
 """
 
 WORDS_BEFORE_TABLES, WORDS_BEFORE_KHEPRI_TABLES = (
-    kind.fields["content"][1] // 8 for kind in (CROWDED_TRIAL, CROWDED_KHEPRI_TRIAL)
+    kind.fields["content"][1] // 8 for kind in (MANY_CLIENTS_TRIAL, MANY_CLIENTS_KHEPRI_TRIAL)
 )
 """The numbers of words before a trial's tables; their counts there are the numbers of rows in use."""
 
@@ -94,7 +95,7 @@ WORDS_BEFORE_TABLES, WORDS_BEFORE_KHEPRI_TABLES = (
 @inner
 def put_down(t):
     """Copy the current consumer, and what it holds, to its place; it stays the current one."""
-    client = t.crowd.current
+    client = t.all_clients.current
     kept = t.clients[client]
     t.consumers[client] = t.consumer
     kept.sender, kept.receiver, kept.deliveries = t.net.sender, t.net.receiver, t.net.deliveries
@@ -107,7 +108,7 @@ def put_down(t):
 @inner
 def pick_up(t, client):
     """Make the consumer that prefers a node the current one, as it was put down."""
-    t.crowd.current, kept = client, t.clients[client]
+    t.all_clients.current, kept = client, t.clients[client]
     t.consumer = t.consumers[client]
     t.net.sender, t.net.receiver, t.net.deliveries = kept.sender, kept.receiver, kept.deliveries
     copy_windows(t.stales[client], t.stale)
@@ -125,7 +126,7 @@ def clients(t):
 @inner
 def look_at(t, client):
     """Make the consumer that prefers a node the current one."""
-    if client != t.crowd.current:
+    if client != t.all_clients.current:
         put_down(t)
         pick_up(t, client)
 
@@ -134,7 +135,7 @@ def look_at(t, client):
 def set_up_clients(t):
     """Set up a publisher and a consumer that prefer each node, and are not connected."""
     for client in range(t.setup.nodes):
-        t.crowd.current = t.consumer.client = client
+        t.all_clients.current = t.consumer.client = client
         put_down(t)
         times, publisher = t.clients[client], t.publishers[client]
         times.unconfirmed_since = times.undelivered_since = NOT_YET
@@ -159,33 +160,33 @@ def clear_clients(t):
 @inner
 def is_in_circle(t, client):
     """Return True if the queue has the subscription of a consumer."""
-    return is_among(t.circle, t.crowd.circle, client)
+    return is_among(t.circle, t.all_clients.circle, client)
 
 
 @inner
 def leave_circle(t, client):
     """Remove a consumer from the circle."""
-    t.crowd.circle = without_nodes(t.circle, t.crowd.circle, 1 << client)
+    t.all_clients.circle = without_nodes(t.circle, t.all_clients.circle, 1 << client)
 
 
 @inner
 def join_circle(t, client):
     """Put a consumer last into the circle."""
-    t.circle[t.crowd.circle] = client
-    t.crowd.circle += 1
+    t.circle[t.all_clients.circle] = client
+    t.all_clients.circle += 1
 
 
 @inner
 def keep_circle(t, place):
     """Copy the circle of the current side to a place."""
-    t.kept_circle[place, 0] = t.crowd.circle
-    for k in range(t.crowd.circle):
+    t.kept_circle[place, 0] = t.all_clients.circle
+    for k in range(t.all_clients.circle):
         t.kept_circle[place, k + 1] = t.circle[k]
 
 
 @inner
 def take_circle(t, place):
     """Make the circle current that is kept at a place."""
-    t.crowd.circle = t.kept_circle[place, 0]
-    for k in range(t.crowd.circle):
+    t.all_clients.circle = t.kept_circle[place, 0]
+    for k in range(t.all_clients.circle):
         t.circle[k] = t.kept_circle[place, k + 1]
