@@ -35,7 +35,7 @@ RULE = (
     "## Messages\n\nThe table lists each message that hawb knows, with the kind of its event. For a new release, add"
     " messages to `hawb/incident/rules.py`."
     "\n\n"
-    "| kind | releases | its source | how it begins |\n|---|---|---|---|"
+    "| kind | releases | logged by | how the message begins |\n|---|---|---|---|"
 )
 
 

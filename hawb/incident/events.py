@@ -161,7 +161,8 @@ class Event(Struct, frozen=True, kw_only=True):
     vhost: Annotated[str | None, Meta(description="the virtual host")] = None
     nodes: Annotated[tuple[str, ...], Meta(description="the nodes concerned, for kinds that can have several")] = ()
     name: Annotated[str | None, Meta(description="the name of another object, explained in the table of kinds")] = None
-    reason: Annotated[str | None, Meta(description="the reason, in RabbitMQ's words but without other texts")] = None
+    reason: Annotated[str | None, Meta(description="the reason in RabbitMQ's words; a placeholder stands for any other"
+                                                   " word, such as a name")] = None
     term: Annotated[int | None, Meta(description="the Raft term, or the epoch of a stream")] = None
     count: Annotated[int | None, Meta(description="a number, explained in the table of kinds")] = None
     release: Annotated[str | None, Meta(description="the release of RabbitMQ that boots")] = None
