@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--queue",
     metavar="NAME",
-    help="With --numbers: the queue whose rates and sizes are written, as VHOST::NAME.  [default: the busiest queue]",
+    help="With --numbers: write the rates and sizes of this queue (VHOST::NAME).  [default: the busiest queue]",
 )
 def import_command(
     definitions: str, listings: tuple[str, ...], output: Path | None, numbers: Path | None, queue: str | None

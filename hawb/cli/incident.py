@@ -104,8 +104,8 @@ def incident(
 
     FILES are logs, or folders of logs: RabbitMQ's log files (text or JSON, also rotated or compressed), or logs of
     containers or journald. Add a definitions export and queue listings if you have them; hawb recognises each file by
-    its content. If the export and the listings were all taken before the incident, or all after it, hawb works out
-    which. If some were taken before the incident and some after it, name the later ones with --after.
+    its content. hawb finds out whether the export and the listings were taken before or after the incident. If some
+    were taken before the incident and some after it, name the later ones with --after.
 
     hawb sorts the events of all logs by time, and describes each event in a sentence that cites the log lines. It then
     plays the events as a scenario, by RabbitMQ's rules, to find what was lost. The answer does not name clients.

@@ -49,8 +49,8 @@ def migrate(
     definitions to import, a runbook and a page. None of these files contains users, passwords, permissions or
     parameters.
 
-    Exit status: 0, every queue that has to move can be moved; 1, at least one cannot be moved; 2, the input is refused;
-    3, cannot tell: the files lack a fact that the answer depends on.
+    Exit status: 0, every queue that has to move can be moved; 1, at least one queue cannot be moved; 2, the input is
+    refused; 3, cannot tell: the files lack a fact that the answer depends on.
     """
     from hawb.planning.crossing import RELEASE_UNKNOWN, crossed
     from hawb.rules.upgrade_road import NoRoad
@@ -146,9 +146,9 @@ def replicas(
     FILES are a definitions export and listings of one cluster, or a scenario (.yaml). The first run compiles the
     simulation, which takes some minutes.
 
-    Exit status: 0, yes, every queue and stream survives the failure of --failures nodes; 1, no: at least one does not
-    survive it, or is already unavailable; 2, the input is refused; 3, cannot tell: no file says how many replicas
-    there are.
+    Exit status: 0, yes, every queue and stream survives the failure of --failures nodes; 1, no: at least one of
+    them does not survive this failure, or is already unavailable; 2, the input is refused; 3, cannot tell: no file
+    says how many replicas there are.
     """
     from hawb.planning.beforehand import beforehand
     from hawb.study.numbers import lay_over

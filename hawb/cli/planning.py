@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1)
 @click.option("--live", metavar="URL", help="Instead of FILES: read a running cluster over the management API at this"
-              " address, such as http://HOST:15672. hawb takes user and password as hawb watch does.")  # fmt: skip
+              " address, such as http://HOST:15672. For user and password, see hawb watch --help.")  # fmt: skip
 @click.option("--node", metavar="NAME", help="Answer for this node only.")
 @of_pages
 @of_formats("text", "line", "json", "prometheus", json="Print the forecasts as JSON",
@@ -127,17 +127,17 @@ MOST_STATES = 1_000_000
               help="The highest number of other steps in the sequence: publishes, controlled stops, starts,"
               " synchronisations, healed partitions.")  # fmt: skip
 @click.option(
-    "--without", type=click.Choice(list(MOVES)), multiple=True, help="Leave out steps with this verb. Repeatable."
+    "--without", type=click.Choice(list(MOVES)), multiple=True, help="Leave out steps of this kind. Repeatable."
 )
 @click.option("--states", type=click.IntRange(min=1), default=MOST_STATES, show_default=True,
               help="End the search after this many distinct states. Without this limit, a search may never end if the"
               " scenario has timers or publishing clients.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=0), help="End the search after this many seconds.")
-@click.option("--scenario", type=Destination(), help="Write the sequence that was found, as a scenario.")
+@click.option("--scenario", type=Destination(), help="Write the sequence of steps as a scenario.")
 @of_pages
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 @click.option(
-    "--master", metavar="URL", help="Run the search on the Spark at this address.  [default: in this process]"
+    "--master", metavar="URL", help="Run the search on the Spark cluster at this address.  [default: in this process]"
 )
 @with_settings
 def explore(
@@ -237,7 +237,7 @@ def watched(
 def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: float | None) -> None:
     """Find mistakes in policies and queue settings.
 
-    The report says which policy applies to each queue, and which policies it overrides.
+    The report says which policy applies to each queue, and which other policies this policy overrides.
 
     FILES are scenarios (.yaml), or a definitions export and listings of one cluster. hawb checks a scenario in the
     state at its end.

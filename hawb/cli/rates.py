@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 @of_unpacking
 @of_pages
 @of_formats("text", "json", json="Print rates, shares and numbers as one JSON object")
-@click.option("--master", metavar="URL", help="Read the logs on the Spark at this address.  [default: in this process]")
+@click.option(
+    "--master", metavar="URL", help="Read the logs on the Spark cluster at this address.  [default: in this process]"
+)
 @with_settings
 def rates(
     logs: tuple[Path, ...], zone: tzinfo, since: When | None, until: When | None, numbers: Path | None,

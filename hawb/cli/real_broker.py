@@ -90,8 +90,8 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
               help="How often to play each scenario. If the outcomes differ, the scenario has a race.")  # fmt: skip
 @click.option("--log", is_flag=True, help="Also keep the nodes' logs, in a file with the name of the recording.")
 @click.option("--logs", type=Destination(Kind.FOLDER), metavar="DIR",
-              help="Instead of a recording, write to DIR/RELEASE/NAME the complete logs, the outcome, and exports from"
-                   " before the first fault and from the end.")  # fmt: skip
+              help="Instead of a recording, write the complete logs, the outcome, and exports (one before the first"
+                   " fault, one at the end) to DIR/RELEASE/NAME.")  # fmt: skip
 def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool, logs: Path | None) -> None:
     """Play scenario FILES on a real RabbitMQ and keep the outcome.
 

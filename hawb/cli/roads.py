@@ -10,7 +10,7 @@ from hawb.rules.upgrade_releases import RELEASES
 from hawb.rules.upgrade_road import series_of
 
 NO_STOP = "none"
-VIA_HELP = "The releases to stop at on the way, such as 4.0,4.2; `none`: a single step.  [default: as few as possible]"
+VIA_HELP = "The releases to install on the way, such as 4.0,4.2; `none`: a single step.  [default: as few as possible]"
 
 
 def known_release(option: str, given: str | None) -> str | None:

@@ -38,7 +38,7 @@ def run(file: Path, page: Path | None, as_json: bool, on: str, broker: str | Non
     network namespace. The outcome is then always JSON. It lacks the keys that a real broker does not report, and lists
     the names of these keys.
 
-    --broker names the release of the real broker. hawb uses the rabbitmq-server of this machine if it is of that
+    --broker names the release of the real broker. hawb uses the rabbitmq-server of this machine if it has that
     release. Otherwise hawb uses debootstrap to install the release below ~/.cache/hawb, once.
 
     --language does not change the JSON output.
@@ -89,7 +89,7 @@ def check(files: tuple[Path, ...], form: str) -> None:
 
     Print a line for each file, followed by the differences.
 
-    Exit status: 0, every file has the outcome that it expects; 1, at least one does not; 2, a file is refused.
+    Exit status: 0, every file has the outcome that it expects; 1, at least one file does not; 2, a file is refused.
     """
     if form in CI_FORMS:
         raise SystemExit(check_for_ci(files, form))

@@ -185,12 +185,12 @@ def of_trials(table: str) -> Callable:
     type=Source(),
     help="Use the numbers in this file in every environment. hawb import and hawb rates write such a file.",
 )
-@click.option("--baseline", metavar="DESIGN", help="The design to compare the others with.  [default: the first]")
+@click.option("--baseline", metavar="DESIGN", help="Compare the other designs with this one.  [default: the first]")
 @click.option("--vary", "varied", metavar="PATH", multiple=True,
-              help="Also run the study with the number at this path, such as timing.election_s, halved and doubled."
+              help="Also run the study with half and with twice the number at this path, such as timing.election_s."
                    " Repeatable.")  # fmt: skip
 @click.option("--rows-per-file", type=click.IntRange(1, 10**7), metavar="N",
-              help="How many trials each task plays into one file.  [default: depends on their cost, at most"
+              help="How many trials a task simulates and writes to one file.  [default: depends on their cost, at most"
                    " 25,000]")  # fmt: skip
 @click.option("--compact", is_flag=True,
               help="At the end, merge many small files into fewer: each has at most 1,000,000 rows, or as many as"
@@ -217,8 +217,8 @@ def study(
     describes. You can stop a study at any time. The next run simulates only the trials that are missing, even if FILE
     has changed.
 
-    With --numbers, the answer ends with the inputs that were measured and the inputs that are assumed, in a table each.
-    A file that hawb rates wrote also contains draws: sets of rates that all fit the logs. With draws, the intervals
+    With --numbers, the answer ends with two tables: the inputs that were measured, and the inputs that are assumed. A
+    file that hawb rates wrote also contains draws: sets of rates that all fit the logs. With draws, the intervals
     include the uncertainty of the rates.
 
     Exit status: 0, the study was completed, whatever its answer; 2, the input is refused.

@@ -13,7 +13,7 @@ HEAD = """# What hawb reads from logs
 
 hawb makes events from RabbitMQ's logs (`hawb.incident`). It reads logs of 3.8.9 to 4.3.6, and messages of 3.6 and 3.7
 that are the same in these releases. Logs can be text or JSON, rotated or compressed. They can come from containers,
-journald and log services, or be quoted in a message. `hawb incident logs/ --events` lists the events of one cluster in
+journald and log services, or be quoted in an e-mail. `hawb incident logs/ --events` lists the events of one cluster in
 the order of time. For many clusters, use Spark:
 
 ```python
@@ -35,7 +35,7 @@ RULE = (
     "## Messages\n\nThe table lists each message that hawb knows, with the kind of its event. For a new release, add"
     " messages to `hawb/incident/rules.py`."
     "\n\n"
-    "| kind | releases | its source | how it begins |\n|---|---|---|---|"
+    "| kind | releases | logged by | how the message begins |\n|---|---|---|---|"
 )
 
 

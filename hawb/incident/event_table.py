@@ -23,7 +23,7 @@ OF_FIELDS = {name: kind for name, kind in get_type_hints(Event).items() if name 
 LOG_EVENTS = Table(
     "log-events", "A row for each event: the content of one log message of one node.",
     (
-        Column(AT, pa.timestamp("us", tz="UTC"), "the time by the clock of the node that logged it"),
+        Column(AT, pa.timestamp("us", tz="UTC"), "the time at which the node logged the message, by its own clock"),
         *(Column(name, TYPES[kind], columns()[name]) for name, kind in OF_FIELDS.items()),
     ),
 )  # fmt: skip

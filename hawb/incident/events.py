@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from hawb.engine.core.naming import join_queue
 
 KINDS: Mapping[str, str] = {
-    "node_starting": "the broker on the node begins to boot: `release`, on Erlang `name`",
+    "node_starting": "the broker on the node begins to boot: RabbitMQ `release` on Erlang/OTP `name`",
     "node_started": "the broker has booted",
     "node_waiting": "the booting broker waits for the tables of other nodes (`nodes`, if the message names them), or "
     "for a leader of the metadata store (`name`); `count` retries are left",
@@ -41,7 +41,7 @@ KINDS: Mapping[str, str] = {
     "rabbit_up": "the broker on `peer` runs",
     "rabbit_down": "the broker on `peer` no longer runs",
     "partition_seen": "Mnesia on the node found that it and `peer` had run separately (`reason`)",
-    "partition_partial": "the node lost `peer`, which `name` still sees",
+    "partition_partial": "the node lost its connection to `peer`, but node `name` still has one",
     "partition_disconnected": "the node closes its connection to `peer`, so that a partial partition becomes a full"
                               " one",
     "pause_begun": "the node pauses its broker, because it is in a minority or does not see the nodes that "
@@ -60,7 +60,7 @@ KINDS: Mapping[str, str] = {
     "member_forgotten": "`peer` was removed from the cluster",
     "peer_unreachable": "`peer`, a member, did not answer the node's peer discovery",
     "queues_forgotten": "the queues of `peer` were removed, because `peer` was removed from the cluster (4.3 logs "
-    "nothing else about it)",
+    "nothing else about this removal)",
     "node_reset": "the node leaves its cluster and empties its database",
     "mirror_added": "a mirror of `queue` was started on `peer`",
     "mirror_failed": "no mirror of `queue` could be started on `peer`, for `reason`",
@@ -114,8 +114,8 @@ KINDS: Mapping[str, str] = {
     "stream_leading": "the writer of the stream `name` was started on `peer` in `term`",
     "stream_replica_started": "a replica of the stream `name` was started on `peer` in `term`",
     "stream_replica_deleted": "the replica of the stream `name` on `peer` was deleted",
-    "alarm_set": "the alarm of `name` (memory, disk) was set on `peer`, and publishers are blocked",
-    "alarm_cleared": "the alarm of `name` was cleared on `peer`; without `peer`: in the whole cluster",
+    "alarm_set": "the `name` alarm (such as memory or disk) was set on `peer`, and publishers are blocked",
+    "alarm_cleared": "the `name` alarm was cleared on `peer`, or in the whole cluster if there is no `peer`",
     "policy_set": "the policy `name` was set in `vhost`",
     "vhost_added": "`vhost` was added",
     "vhost_deleted": "`vhost` was deleted",
@@ -161,13 +161,14 @@ class Event(Struct, frozen=True, kw_only=True):
     vhost: Annotated[str | None, Meta(description="the virtual host")] = None
     nodes: Annotated[tuple[str, ...], Meta(description="the nodes concerned, for kinds that can have several")] = ()
     name: Annotated[str | None, Meta(description="the name of another object, explained in the table of kinds")] = None
-    reason: Annotated[str | None, Meta(description="the reason, in RabbitMQ's words but without other texts")] = None
+    reason: Annotated[str | None, Meta(description="the reason in RabbitMQ's words; a placeholder stands for any other"
+                                                   " word, such as a name")] = None
     term: Annotated[int | None, Meta(description="the Raft term, or the epoch of a stream")] = None
     count: Annotated[int | None, Meta(description="a number, explained in the table of kinds")] = None
     release: Annotated[str | None, Meta(description="the release of RabbitMQ that boots")] = None
     level: Annotated[str, Meta(description="the log level")] = ""
     file: Annotated[str, Meta(description="the log file")] = ""
-    line: Annotated[int, Meta(description="the line in the file where the message begins, from 1")] = 0
+    line: Annotated[int, Meta(description="the line in the file where the message begins, counted from 1")] = 0
     connection: Annotated[str | None, Meta(description="the client's connection; null unless you ask for it")] = None
     user: Annotated[str | None, Meta(description="the client's user; null unless you ask for it")] = None
 

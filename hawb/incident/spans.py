@@ -64,8 +64,8 @@ class Span(Struct, frozen=True, kw_only=True):
     node: Annotated[str | None, Meta(description="the node concerned")] = None
     from_us: Annotated[int, Meta(description="when the duration began, in microseconds since 1970 (UTC)")]
     length_s: Annotated[float, Meta(description="the duration that the logs show, in seconds")]
-    ended: Annotated[bool, Meta(description="true if the duration ended within the logs; false if later")]
-    fresh: Annotated[bool, Meta(description="true if the duration began within the logs; false if earlier")]
+    ended: Annotated[bool, Meta(description="true if the duration ended within the logs; false if it went on")]
+    fresh: Annotated[bool, Meta(description="true if the duration began within the logs; false if it began earlier")]
     how: Annotated[str | None, Meta(description="for a failure: stopped, killed, power_off or unknown")] = None
     disk_lost: Annotated[bool | None, Meta(description="for a failure: true if the node lost its data")] = None
     together: Annotated[int | None, Meta(description="for a failure: the number of nodes that failed together")] = None

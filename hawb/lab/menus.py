@@ -170,8 +170,8 @@ MORE: dict[str, dict[str, Entry]] = {
     N_("do"): {
         N_("policy…"): Entry(N_("the policies in force, and whether RabbitMQ would accept another"
                                 " one"), panel="Policy"),
-        N_("any step…"): Entry(N_("any verb of a scenario, with all its fields"), panel="Any step"),
-        N_("clients"): Entry(N_("consumers, publishers, and what each does next"), panel="Clients"),
+        N_("any step…"): Entry(N_("any kind of step, with all its fields"), panel="Any step"),
+        N_("clients"): Entry(N_("the consumers and publishers, and the next action of each one"), panel="Clients"),
         N_("wait…"): Entry(N_("let simulated time pass; set the time of the next step; see each node's state over"
                               " time"), panel="Time"),
     },

@@ -186,7 +186,7 @@ def read_typed(text: str) -> tuple[str, object, str]:
     given = parse(text) if text.strip() else None
     step = {key: value for key, value in given.items() if key != "at"} if isinstance(given, dict) else {}
     if len(step) != 1:
-        raise ScenarioRefused("not a step", given=text.strip(), accepted="one verb and its argument, such as `kill: a`")
+        raise ScenarioRefused("not a step", given=text.strip(), accepted="one key and its value, such as `kill: a`")
     ((verb, argument),) = step.items()
     return verb, argument, str(given.get("at", ""))
 

@@ -13,7 +13,7 @@ TYPE = Column("type", TEXT, "classic, quorum, stream or another type")
 # Tables of an audit.
 
 QUEUES = Table(
-    "queues", "A row for each queue of an audit; null is unknown.",
+    "queues", "A row for each queue of an audit; null means unknown.",
     (
         CLUSTER, VHOST,
         Column("queue", TEXT, "the queue's name"),
@@ -44,14 +44,14 @@ CLUSTERS = Table(
 )  # fmt: skip
 
 FINDINGS = Table(
-    "findings", "A row for each finding of a policy or a node, and for each kind of finding of a cluster's queues.",
+    "findings", "A row for each finding about a policy or node, and for each kind of finding about a cluster's queues.",
     (
         CLUSTER,
         Column("code", TEXT, "the code of the finding; hawb lint says what to do"),
         Column("kind", TEXT, "queue, policy, operator policy, node or cluster"),
         Column("name", TEXT, "the name of the policy, node or cluster, or of the first queue with this finding"),
         Column("what", TEXT, "the finding in a sentence; null for queues"),
-        Column("queues", WHOLE, "how many queues have this finding, or a policy with it; 0 for other kinds"),
+        Column("queues", WHOLE, "how many queues have this finding, or use a policy that has it; 0 for other kinds"),
     ),
 )  # fmt: skip
 
@@ -60,7 +60,7 @@ REFUSALS = Table(
     (
         CLUSTER,
         Column("file", TEXT, "the file"),
-        Column("place", TEXT, "the place in the file where it goes wrong"),
+        Column("place", TEXT, "the place of the mistake in the file"),
         Column("given", TEXT, "what the file has there"),
         Column("accepted", TEXT, "what hawb accepts there"),
     ),
@@ -109,7 +109,7 @@ EXPORTED_DEFINITIONS = Table(
         VHOST,
         Column("name", TEXT, "the name of the virtual host, policy or queue"),
         Column("pattern", TEXT, "for a policy: the pattern of queue names"),
-        Column("priority", WHOLE, "for a policy: its priority; the highest that matches applies"),
+        Column("priority", WHOLE, "for a policy: its priority; of matching policies, the one with the highest applies"),
         Column("apply_to", TEXT, "for a policy: queues, exchanges, all, or one type of queue"),
         Column("definition", TEXT, "for a policy: its keys, as JSON"),
         Column("type", TEXT, "for a queue: classic, quorum, stream or another type"),

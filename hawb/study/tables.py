@@ -162,10 +162,10 @@ OF_A_CELL = (
 NAMES = (
     Column(DESIGN, TEXT, "the design's name in the study"),
     Column(ENVIRONMENT, TEXT, "the environment's name in the study"),
-    Column(TRIAL, WHOLE, "the trial's number in its cell, from 0; a number has the same faults at the same times in"
-                         " all designs"),
+    Column(TRIAL, WHOLE, "the number of the trial within its cell, counted from 0; trials with the same number have the"
+                         " same faults at the same times in all designs"),
 )
-BATCHES = (Column(BATCH, WHOLE, "the micro-batch of the stream in which the row was written; below 0 without a"
+BATCHES = (Column(BATCH, WHOLE, "the micro-batch of Spark's stream that wrote the row; negative if there was no"
                                 " stream"),)
 
 RECORD: dict[str, str] = {
@@ -185,7 +185,7 @@ RECORD: dict[str, str] = {
     "metadata_down_s": "seconds in which no running node could change metadata (queues, bindings, policies)",
     "bytes_replicated": "bytes sent from replica to replica",
     "messages": "messages in the queue at the end",
-    "queue_down_s": "seconds in which the queue was without a master, or a leader with a majority",
+    "queue_down_s": "seconds in which a classic queue had no master, or a quorum queue had no leader with a majority",
 }
 """The meaning of each number of a record (`hawb.study.trial_record`), in its order."""
 
@@ -203,7 +203,7 @@ FAULTS = Table(
     "faults", "A row for each event in the history of a trial: failures, repairs and planned work.",
     (
         *OF_A_CELL, *NAMES,
-        Column("event", WHOLE, "the event's number in the trial, from 0"),
+        Column("event", WHOLE, "the number of the event within its trial, counted from 0"),
         Column("at_s", NUMBER, "seconds from the trial's beginning"),
         Column("kind", TEXT, "kill, power_off, stop, start, lose_disk, cut, cut_link, heal, consumers_away, …"),
         Column("nodes", TEXTS, "the nodes that fail or return, one side of a partition, or the ends of a link"),
@@ -215,9 +215,9 @@ LOSSES = Table(
     "losses", "A row for each loss in a trial: messages whose last copy was lost at one moment, for one cause.",
     (
         *OF_A_CELL, *NAMES,
-        Column("loss", WHOLE, "the loss's number in the trial, from 0"),
+        Column("loss", WHOLE, "the number of the loss within its trial, counted from 0"),
         Column("at_s", NUMBER, "seconds from the trial's beginning; null for messages that no queue accepted"),
-        Column("cause", TEXT, "the cause as in outcomes, or no_queue: no queue accepted the confirmed messages"),
+        Column("cause", TEXT, "the cause, as an outcome names it; no_queue: no queue accepted the confirmed messages"),
         Column("node", TEXT, "the node on which the messages were lost, such as the node of the promoted mirror"),
         Column("messages", WHOLE, "the number of lost messages"),
         Column("confirmed", WHOLE, "how many of the lost messages had been confirmed"),
@@ -244,13 +244,13 @@ def _setting_columns(name: str, kind: object) -> Iterator[Column]:
 
 CELLS = Table(
     "cells",
-    "A row for each cell: a design in an environment, with every setting; null for a setting that is not set, JSON"
-    " for a map.",
+    "A row for each cell (a design in an environment), with all its settings. A setting that is not set is null. A"
+    " map is JSON.",
     (
         *OF_A_CELL, *NAMES[:2],
         Column("title", TEXT, "the study's title"),
         Column("seed", WHOLE, "the study's seed"),
-        Column("horizon_days", NUMBER, "days for which each trial is watched"),
+        Column("horizon_days", NUMBER, "the simulated time of each trial, in days"),
         *_setting_columns("design", Design), *_setting_columns("environment", Environment),
     ),
     (STUDY, CELL),

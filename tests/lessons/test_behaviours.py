@@ -103,7 +103,7 @@ def test_one_rule_is_shown_with_its_code():
 def test_several_rules_are_named_with_their_places():
     result = run("pause")
     assert result.exit_code == 0
-    title = "pause_minority: when a node has the majority"
+    title = "pause_minority: when a node is in the majority"
     assert f"partitions.has_majority, hawb/rules/partitions.py: {title}\n" in result.output
 
 

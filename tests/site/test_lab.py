@@ -54,11 +54,11 @@ def test_form_is_a_typed_step(lab):
     ("typed", "said"),
     [
         ("kill: nobody", "nobody"),
-        ("kill: a\nstop: b", "one verb and its argument"),
-        ("- kill", "one verb and its argument"),
+        ("kill: a\nstop: b", "one key and its value"),
+        ("- kill", "one key and its value"),
         ("kill: [", "YAML"),
         ("fly: a", "fly"),
-        ("", "one verb and its argument"),
+        ("", "one key and its value"),
     ],
 )
 def test_invalid_step_is_explained_and_changes_nothing(lab, typed, said):

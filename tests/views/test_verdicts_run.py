@@ -225,8 +225,8 @@ def test_long_story_is_not_simulated_again(monkeypatch):
     assert MOST_EVENTS > 3
     run = Run.of(story(*LOSING["disk lost"]))
     assert to_do(run)[0].what == (
-        "The story is long, so hawb did not try what would have kept the messages of q. Open the story in the lab to"
-        " try it."
+        "The story is long, so hawb did not look for changes that would have kept the messages of q. Open the story in"
+        " the lab to try changes."
     )
 
 

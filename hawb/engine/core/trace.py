@@ -142,7 +142,7 @@ EVENTS: dict[str, str] = {
     "node_boot_refused": "A node did not boot, because it and the other nodes disagree whether it is a member of the "
     "cluster. reason: wiped, forgotten, not_joined.",
     "node_joined": "A node joined the cluster.",
-    "node_reset": "A node was reset: it forgot the cluster and its data.",
+    "node_reset": "A node was reset: it forgot the cluster and deleted its data.",
     "node_forgotten": "The cluster removed a member (forget_cluster_node). origin (the node that ran the command).",
     "node_stands_alone": "A node made itself the only member of its cluster, with its copy of the metadata.",
     "disk_lost": "A node lost its disk.",

@@ -24,7 +24,7 @@ class TextDrawer {
     const play = () => this.send({ do: "step", text: text.value });
     text.addEventListener("keydown", (event) => event.key === "Enter" && event.ctrlKey && play());
     return [
-      make("p", { text: word("A step, as written in a scenario file: one verb and its argument.") }), text,
+      make("p", { text: word("A step, as written in a scenario file: one key and its value, such as kill: a.") }), text,
       message ? make("p", { class: "hs-answer", role: "alert", text: message }) : null,
       make("button", { type: "button", text: word("play this step"), onclick: play }), make("pre", { class: "hs-none", text: about }),
     ].filter(Boolean);

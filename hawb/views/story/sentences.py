@@ -190,7 +190,7 @@ SENTENCES: dict[str, tuple[str, Template | dict[object, Template]]] = {
         },
     ),
     "node_joined": ("recovery", N_("{node} joined the cluster.")),
-    "node_reset": ("fault", N_("{node} was reset: it forgot the cluster and its data.")),
+    "node_reset": ("fault", N_("{node} was reset: it forgot the cluster and deleted its data.")),
     "node_forgotten": ("fault", N_("forget_cluster_node was run on {origin}: {node} is no longer a member of the "
                                    "cluster.")),
     "node_stands_alone": (

@@ -25,8 +25,8 @@ LONG_S = 1.0
 IN_STEP = N_("the messages that {queues} lost in step {number}")
 NOT_TAKEN = N_("the messages for {queues} that no queue took after step {number}")
 NOTHING_HELPS = N_("hawb found no change that improves this.")
-UNTRIED = N_("The story is long, so hawb did not try what would have kept the messages of {queues}. Open the story"
-             " in the lab to try it.")
+UNTRIED = N_("The story is long, so hawb did not look for changes that would have kept the messages of {queues}. Open"
+             " the story in the lab to try changes.")
 UNPLAYED = N_("No step of the story lost the messages of {queues}, and hawb found no change that would have kept them.")
 LATE = N_("Have {consumers} acknowledge each delivery in time.")
 LATE_OR_RAISED = {
@@ -135,8 +135,8 @@ def todo(outcome: dict, advice: Advice = NO_ADVICE) -> tuple[ToDo, ...]:
         words = {"consumers": listing(late)} | ({"name": shown(raised.name)} if raised else {})
         asked.append(ToDo(_(LATE_OR_RAISED[raised.kind] if raised else LATE, **words)))
     if wait_s := unnoticed_s(outcome):
-        wait = N_("Wait until the nodes notice the failure, which decides the outcome: add the step `wait: {t}` to"
-                  " the end of the scenario.")
+        wait = N_("Let the nodes notice the failure before the story ends: add the step `wait: {t}` to the end of the"
+                  " scenario.")
         asked.append(ToDo(_(wait, t=str(wait_s))))
     asked += [to_do(remedy) for remedy in advice.remedies]
     if not asked and verdict(outcome, advice.unknown).answer == "no":
