@@ -138,15 +138,15 @@ def test_parts_are_found_at_any_depth():
 
 def test_part_can_call_other_parts_and_the_replaced_one():
     @inner
-    def follows_rate(t, rate):
+    def are_connected(t):
         return True
 
-    parts = {upkeep.is_content: partitioned_trial.is_content, upkeep.follows_rate: follows_rate}
+    parts = {upkeep.is_content: partitioned_trial.is_content, upkeep.are_connected: are_connected}
     part = with_parts(upkeep.look, parts).py_func.__globals__["is_content"]
     replaced = part.py_func.__globals__["has_what_they_want"]
     assert part.py_func.__code__ is partitioned_trial.is_content.py_func.__code__
     assert replaced.py_func.__code__ is upkeep.is_content.py_func.__code__
-    assert replaced.py_func.__globals__["follows_rate"] is follows_rate
+    assert replaced.py_func.__globals__["are_connected"] is are_connected
 
 
 def test_recursive_part_is_refused():

@@ -1,6 +1,8 @@
 """The ports through which messages are dealt (`hawb.engine.clients.dealing`): a queue's circle of consumers.
 
 Those of the highest priority are served as long as they have credit.
+
+Source: `rabbit_queue_consumers:deliver`, `rabbit_fifo:checkout`.
 """
 
 from __future__ import annotations
