@@ -114,7 +114,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_report_header() -> str:
-    """What to set for the same random programs, and the same samples of a day, again."""
+    """Return the variables to set in order to repeat this run's random programs and its samples of the day."""
     return f"random programs: HAWB_SEED={SEED}, samples of a day: HAWB_DAY={DAY}"
 
 

@@ -43,7 +43,7 @@ NOT_PLAYED = {
 RULES = sorted(path for path in Path(rules.__file__).parent.glob("*.py") if path.stem not in NOT_PLAYED)
 EVERY = 1 if LONG else 40
 FIRST = 0 if LONG else 20 * (DAY % 2)
-"""Which mutants of a module are played: one of so many, from this one on, others on the next day."""
+"""Every `EVERY`-th mutant of a module is played, from number `FIRST` on, which alternates from day to day."""
 LONGEST_S = 5
 """Processor time after which a scenario counts as one that never ends; the slowest takes a tenth of one."""
 

@@ -23,7 +23,7 @@ PLAYED = [story for story in STORIES if exports(story, "before")]
 FIRST = [story for story in sample(STORIES, 12) if isinstance(story, Path)]
 OTHERS = [story for story in STORIES if story not in FIRST]
 TODAY = len(OTHERS) // 3
-"""How many of the others `make test-full` takes, others each day."""
+"""The number of other stories that `make test-full` plays; each day, it takes different ones."""
 MEASURED = [*FIRST, *todays(OTHERS, TODAY)]
 LOGS = DATA / "logs"
 

@@ -31,7 +31,7 @@ SETTINGS = {
     "apputils-extension/themes": {"adaptive-theme": True},  # light or dark as the browser says
 }
 COMPILED = os.environ.get("NUMBA_CACHE_DIR") or str(Path.home() / ".cache")
-"""Where other tests leave the compiled kernel (`hawb.study.compiled`): to compile it takes lesson 23 minutes."""
+"""The folder in which other tests keep the compiled kernel. Without it, lesson 23 compiles the kernel for minutes."""
 
 log = logging.getLogger(__name__)
 

@@ -121,8 +121,8 @@ TABLE = {
         "a quorum queue": (lambda: cluster({"max-length": 999}, arguments=QUORUM), "lost-confirmed", (1, DEEPER), ALL),
         "a quorum queue and lost disks": (lambda: cluster({}, arguments=QUORUM), "diverged", (DEEPER + 1, 1),
                                           frozenset({"kill", "wipe", "start", "power_off", "publish"})),
-        "a quorum queue that nobody serves": (lambda: cluster({}, "pause_minority", arguments=QUORUM), "unavailable",
-                                              (DEEPER, 1), ALL),
+        "an unavailable quorum queue": (lambda: cluster({}, "pause_minority", arguments=QUORUM), "unavailable",
+                                        (DEEPER, 1), ALL),
         "a quorum queue on two nodes": (lambda: cluster({}, nodes="ab", arguments=QUORUM, version="3.13"), "diverged",
                                         (DEEPER, 3), PARTED | {"kill"}),
         "a quorum queue of 4.0": (

@@ -20,7 +20,7 @@ SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "projector": (800, "l
 """How a page is looked at: the width of the window, and what the reader prefers."""
 PICTURED = ("light", "phone")
 CHECKED: dict[str, tuple[str, ...]] = dict.fromkeys(SHOWN, ()) if LONG else {"light": (), "dark": OF_COLOURS}
-"""How a page is looked at by axe, each with the rules that it checks: all, if there are none."""
+"""The entries of `SHOWN` in which axe checks a page, each with the rules to check; an empty tuple means all rules."""
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ ALL_CLIENTS = record("current circle takers subscribed_once in_flow")
 """The current consumer; how many consumers are in the circle, in the circle while messages are dealt, and in the order
 of their first subscriptions; whether a flow makes room for deliveries."""
 CLIENT = record("unconfirmed_us unconfirmed_since undelivered_us undelivered_since sender receiver deliveries")
-"""What is counted for the clients that prefer a node, and what of `NET` belongs to their consumer."""
+"""The down times of a node's publisher and consumer, and the fields of `NET` that belong to this consumer."""
 
 MOST_IN_LINE, MOST_PIECES, MOST_SENT = 513, 5_141, 12_007
 """The numbers of rows for what waits, since flows of several publishers alternate and do not join; for sets of
