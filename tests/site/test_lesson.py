@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
+from shutil import copy
 from types import ModuleType
 
 import pytest
 
+from hawb.docs.sources import CHECKOUT
 from hawb.languages import language
 from hawb.lessons import answers
 from hawb.lessons.predictions import reply
@@ -22,6 +27,19 @@ cluster = Cluster("a", "b", version="3.10").declare("q", node="a")
 killed = cluster.copy().kill("a")
 print("asked")
 predict("In which state is q?", ["running", "down"], "10-x", "down", look(killed), before=cluster, after=killed)
+"""
+
+
+GUESSED = """\
+import json
+import sys
+from hawb.site.lesson import begin
+messages = []
+lesson = begin("", "en", [], messages.append)
+lesson.receive({"cell": "5", "code": sys.argv[1]})
+question, _ = json.loads(messages[0])["shown"][1]["values"]["children"]
+lesson.receive({"widget": question["widget"], "set": {"guess": "running"}})
+print(*messages, sep="\\n")
 """
 
 
@@ -112,6 +130,20 @@ def test_page_gets_the_story_before_the_grid(play, monkeypatch):
     lesson.receive({"widget": shown["widget"], "set": {"setting": setting}})
     story, grid = (set(one["changed"][shown["widget"]]) for one in lesson.messages[1:])
     assert "stories" in story and "grid" not in story and "grid" in grid
+
+
+def test_guess_is_explained_by_the_widgets_of_the_browser(tmp_path):
+    """In another process, since the modules that replace ipywidgets and anywidget have the same names."""
+    for name in ("anywidget.py", "ipywidgets.py"):
+        copy(RUNTIME / name, tmp_path)
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(CHECKOUT)]), answers.VARIABLE: str(tmp_path / "answers.json"),
+    }  # fmt: skip
+    guessed = subprocess.run(
+        [sys.executable, "-c", GUESSED, ASKED], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (guessed.returncode, guessed.stderr) == (0, "")
+    assert "You said running" in guessed.stdout and "<svg" in guessed.stdout
 
 
 def in_the_browser() -> ModuleType:

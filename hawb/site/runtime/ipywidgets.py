@@ -9,7 +9,12 @@ import traitlets
 
 
 class Widget(traitlets.HasTraits):
-    """A widget, as far as lessons use it. Its values that have the tag `sync` are those that the page draws."""
+    """A widget, as far as lessons use it. Its values that have the tag `sync` are those that the page draws.
+
+    The page ignores the `layout`, which one widget may pass on to another.
+    """
+
+    layout = traitlets.Any()
 
     def _repr_mimebundle_(self, **_kwargs: object) -> dict[str, str]:
         return {}
