@@ -46,8 +46,8 @@ def migrate(
 
     FILES are a definitions export and listings of one cluster, or a scenario (.yaml). For each queue, the answer says
     whether it is ready to move, is ready after some changes, cannot be moved, or stays as it is. --plan writes
-    definitions to import, a runbook and a page. None of these files contains users, passwords, permissions or
-    parameters.
+    definitions to import, a runbook and a page. None of the files that hawb writes contains users, passwords,
+    permissions or parameters.
 
     Exit status: 0, every queue that has to move can be moved; 1, at least one queue cannot be moved; 2, the input is
     refused; 3, cannot tell: the files lack a fact that the answer depends on.

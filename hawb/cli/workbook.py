@@ -45,7 +45,7 @@ unopened = click.option(
 @click.command()
 @click.argument("files", nargs=-1)
 @in_a_folder
-@click.option("--app", is_flag=True, help="Open the lab alone, as a page without code (Voilà).")
+@click.option("--app", is_flag=True, help="Open only the lab, as a page without code (Voilà).")
 @on_a_port
 @unopened
 @in_a_language

@@ -41,7 +41,7 @@ def written_and_undone(cluster: Cluster, variation: Variation) -> str | None:
         return not_running(away)
     late = cluster.ledger["orders"]["published"] - variation.messages
     if late < UNDONE:
-        return _("After the first {messages} {late} followed; the task asks for {number}.",
+        return _("After the first {messages}, {late} followed; the task asks for {number}.",
                  messages=counted(variation.messages), late=counted(late), number=UNDONE)  # fmt: skip
     on_disk = ever_on_disk(cluster)
     cluster.heal().wait(PATIENCE_S)

@@ -84,7 +84,7 @@ def titles() -> dict[str, str]:
 
 def differing(name: str) -> bool:
     """Return True if the title of a scenario says that the broker does something else than the guide says."""
-    return titles()[name].startswith("The guide differs: ")
+    return titles()[name].startswith("Contrary to the guide: ")
 
 
 @pytest.mark.parametrize("name", HEADINGS)

@@ -82,7 +82,10 @@ def wait_in_mailbox(t, kind, count, node, how, number):
 
 @inner
 def publish(t, count, node, how, number):
-    """Deliver a batch to the queue, or let it wait for it."""
+    """Deliver a batch to the queue, or let it wait for it.
+
+    The queue then sends what is ready, also if it has taken nothing of the batch.
+    """
     if keeps(t, t.queue, node) and not how & LOST_WITH_MASTER:
         defer(t, PUBLISH, count, node, how, number)
         return
@@ -93,10 +96,10 @@ def publish(t, count, node, how, number):
         refuse(t, count)
         if t.setup.confirms:
             await_batch(t, node, number, NOT_TAKEN, count, answer_to_untaken(t, how))
-        return
-    store(t, count)
-    if t.setup.confirms:
-        await_batch(t, node, number, t.queue.taken - count, count, 0)
+    else:
+        store(t, count)
+        if t.setup.confirms:
+            await_batch(t, node, number, t.queue.taken - count, count, 0)
     deliver(t, False, 0)
 
 
@@ -111,9 +114,9 @@ def publish_without_channel(t, count, how):
     """Deliver a batch whose client's channel is gone: a promoted mirror keeps what it has from that channel."""
     if how & COPIED and not how & LOST_WITH_MASTER and t.queue.up:
         store(t, count)
-        deliver(t, False, 0)
     else:
         refuse(t, count)
+    deliver(t, False, 0)
 
 
 @inner
