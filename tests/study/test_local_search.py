@@ -1,5 +1,8 @@
 """Search in one process: the engine starts, and the compiled search takes over if there is much to do. The answer is
-the same."""
+the same.
+
+`make test-full` compiles the search of one kind of queue, and of another one the next day.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import sys
 from itertools import pairwise
 
 import pytest
-from samples import sample
+from samples import of_the_day
 
 from hawb.planning.explore import Progress, Question, explore
 from hawb.planning.moves import Spent
@@ -56,8 +59,9 @@ def test_small_search_uses_the_engine(monkeypatch: pytest.MonkeyPatch):
     assert searched(run()) == (list(explore(run(), ASKED)), 0)
 
 
+@pytest.mark.full
 @pytest.mark.kernel
-@pytest.mark.parametrize(("arguments", "version"), sample([("{}", "3.10"), (QUORUM, "3.10"), (QUORUM, "4.3")], 0))
+@pytest.mark.parametrize(("arguments", "version"), of_the_day([("{}", "3.10"), (QUORUM, "3.10"), (QUORUM, "4.3")]))
 def test_large_search_is_compiled_with_the_same_answer(
     arguments: str, version: str, soon: list[Run], monkeypatch: pytest.MonkeyPatch
 ):
