@@ -53,7 +53,7 @@ def with_other(index: int, step: dict) -> list[dict]:
 
 ON_QUORUM_QUEUES = {
     "17-undone": [
-        ([], "After the first 100 messages no messages followed; the task asks for 5"),
+        ([], "After the first 100 messages, no messages followed; the task asks for 5"),
         ([APART, late("a", 3), *stories("kill a"), HEAL, *stories("start a")], "3 messages followed; the task"),
         ([late("a")], "A majority had 5 of the late messages"),
         ([APART, late("a"), HEAL], "A majority had 5 of the late"),
