@@ -2,8 +2,8 @@
 field of the record, and the counter behind all that was scheduled and drawn.
 
 `make test` plays short histories with the kernel's source as Python (`kernel_as_python`). `make test-full` compiles one
-of both kernels, that of mirrored queues or that of 4.3, and the other one the next day, or both if their sources have
-changed (`of_kernels`). It compares 120 random histories of each kind, 3,000 with HAWB_LONG: with and without
+of the two kernels, that of mirrored queues or that of 4.3, and the other one the next day, or both if their sources
+have changed (`of_kernels`). It compares 120 random histories of each kind, 3,000 with HAWB_LONG: with and without
 partitions, with and without a prefetch.
 """
 

@@ -84,15 +84,14 @@ def wait_in_mailbox(t, kind, count, node, how, number):
 def publish(t, count, node, how, number):
     """Deliver a batch to the queue, or let it wait for it.
 
-    The queue then sends what is ready, also if it has taken nothing of the batch.
+    The queue then sends what is ready, even if it has taken nothing of the batch.
     """
     if keeps(t, t.queue, node) and not how & LOST_WITH_MASTER:
         defer(t, PUBLISH, count, node, how, number)
         return
     if how & WITHOUT_CHANNEL or not is_running(t, node):
         publish_without_channel(t, count, how)
-        return
-    if how & LOST_WITH_MASTER or not t.queue.up:
+    elif how & LOST_WITH_MASTER or not t.queue.up:
         refuse(t, count)
         if t.setup.confirms:
             await_batch(t, node, number, NOT_TAKEN, count, answer_to_untaken(t, how))
@@ -111,12 +110,11 @@ def answer_to_untaken(t, how):
 
 @inner
 def publish_without_channel(t, count, how):
-    """Deliver a batch whose client's channel is gone: a promoted mirror keeps what it has from that channel."""
+    """Store a batch whose client's channel is gone if a promoted mirror has it from that channel, or else refuse it."""
     if how & COPIED and not how & LOST_WITH_MASTER and t.queue.up:
         store(t, count)
     else:
         refuse(t, count)
-    deliver(t, False, 0)
 
 
 @inner
